@@ -1,5 +1,8 @@
 #include "fuzz/program.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace tapml::fuzz {
 
 namespace {
@@ -42,6 +45,18 @@ std::map<std::string, int64_t> extents_of(const Module& module,
     collect_extents(main.params[i]->annotation, arguments[i], extents);
   }
   return extents;
+}
+
+bool is_finite(const interp::Value& value) {
+  if (const auto* tensor = std::get_if<op::RefTensor>(&value.data)) {
+    for (size_t i = 0; i < tensor->values.size(); ++i) {
+      if (!std::isfinite(tensor->values[i])) return false;
+    }
+    return true;
+  }
+  if (!std::holds_alternative<std::shared_ptr<const interp::ValueList>>(value.data)) return true;
+  const interp::ValueList& fields = value.as_tuple();
+  return std::all_of(fields.begin(), fields.end(), is_finite);
 }
 
 }  // namespace tapml::fuzz

@@ -25,4 +25,7 @@ interp::HostFunctions packed_functions();
 std::map<std::string, int64_t> extents_of(const Module& module,
                                           const std::vector<interp::Value>& arguments);
 
+// Whether every float of the value is finite.
+bool is_finite(const interp::Value& value);
+
 }  // namespace tapml::fuzz

@@ -279,9 +279,9 @@ std::optional<Problem> Oracles::in_variant(const std::string& variant, const Pro
     if (memory) {
       stage += "peak";
       if (!options_.open) return std::nullopt;
-      target::Target null = target::parse_target("null");
+      target::Target counting = counting_target();
       const std::string different =
-          memory_difference(formed, program, std::shared_ptr(options_.open(null)));
+          memory_difference(formed, program, std::shared_ptr(options_.open(counting)));
       if (different.empty()) return std::nullopt;
       return problem_at(ProblemKind::kValues, stage, "plan_memory", different);
     }

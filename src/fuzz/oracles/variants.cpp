@@ -119,6 +119,13 @@ Module formed_as(const std::string& variant, const Program& program,
   return pipeline::form_kernels(module, own);
 }
 
+target::Target counting_target() {
+  for (const target::Platform& platform : target::platforms()) {
+    if (!platform.description.computes) return target::parse_target(platform.description.platform);
+  }
+  throw_internal("there is no platform that computes nothing");
+}
+
 std::string memory_difference(const Module& formed, const Program& program,
                               std::shared_ptr<runtime::Session> session) {
   const Calls calls = calls_of(formed);
@@ -127,7 +134,7 @@ std::string memory_difference(const Module& formed, const Program& program,
   options.threads = 1;
   Module planned;
   options.planned = &planned;
-  const auto executable = pipeline::implement(formed, target::parse_target("null"), options);
+  const auto executable = pipeline::implement(formed, counting_target(), options);
   const passes::MemoryReport report = passes::memory_report(planned);
   const auto main = std::ranges::find(report.functions, "main", &passes::FunctionMemory::name);
   if (main == report.functions.end() || !main->peak) return "";

@@ -10,6 +10,7 @@
 #include "fuzz/program.h"
 #include "pipeline/instruments.h"
 #include "runtime/session.h"
+#include "target/target.h"
 
 namespace tapml::fuzz {
 
@@ -32,8 +33,10 @@ std::string variant_kind(const std::string& variant);
 Module formed_as(const std::string& variant, const Program& program,
                  const pipeline::Instruments& instruments);
 
+// The platform that computes nothing, on which memory is counted.
+target::Target counting_target();
 // Where the memory that a call of main allocates differs from what the compiler predicts; empty: it
-// does not. `session` is a local one of the platform `null`.
+// does not. `session` is a local one of counting_target().
 std::string memory_difference(const Module& formed, const Program& program,
                               std::shared_ptr<runtime::Session> session);
 

@@ -94,8 +94,8 @@ def check_cast(value, first, result):
 def require_distinct(value, axis):
     """Requires an order that is the same for every sort."""
     ordered = np.sort(value.astype("f8"), axis=axis)
-    require((ordered.take(range(1, ordered.shape[axis]), axis) != ordered.take(range(ordered.shape[axis] - 1), axis)).all(),
-            "equal elements")
+    count = ordered.shape[axis]
+    require((ordered.take(range(1, count), axis) != ordered.take(range(count - 1), axis)).all(), "equal elements")
 
 
 def clip_bounds(attrs, dtype):
@@ -111,7 +111,8 @@ def clip_bounds(attrs, dtype):
 def array_text(array):
     """An expression for the array, exact."""
     dtype = dtype_text(NAMES[array.dtype.name])
-    if array.size and (array == array.flat[0]).all() and not (array.flat[0] == 0 and np.signbit(array.astype("f8")).any()):
+    negative_zeros = (np.signbit(array.astype("f8")) & (array == 0)).any()
+    if array.size and (array == array.flat[0]).all() and not negative_zeros:
         return f"np.full({list(array.shape)}, {number_text(array.flat[0])}, {dtype})"
     if array.size <= MOST_WRITTEN:
         elements = ", ".join(number_text(value) for value in array.flat)
@@ -216,7 +217,8 @@ if __name__ == "__main__":
 def script_text(adapter, program, expected, problem):
     """The program as a file that needs the compiler alone."""
     lines = [f'"""{problem["kind"]} in form {problem["stage"]}: {problem["message"]}'.replace("\\", "/"), '"""', ""]
-    lines += [adapter.source(program), "", "# Results in f64, and the errors that correct code may have.", "EXPECTED = ["]
+    lines += [adapter.source(program), "", "# Results in f64, and the errors that correct code may have.",
+              "EXPECTED = ["]
     for tensor in expected:
         bounds = np.array([np.inf if bound is None else bound for bound in tensor["bounds"]], "f8")
         lines.append(f"    ({array_text(array_of(tensor))},")

@@ -4,8 +4,8 @@ import zlib
 
 import numpy as np
 
-from source import (DTYPES, Inexpressible, array_text, check_cast, clip_bounds, has_sums, inputs_text, is_float, is_integer, no_nan,
-                    number_text, numpy_dtype, require, require_distinct)
+from source import (DTYPES, Inexpressible, array_text, check_cast, clip_bounds, has_sums, inputs_text, is_float,
+                    is_integer, no_nan, number_text, numpy_dtype, require, require_distinct)
 
 # FORMS of a program, below. The first has no pass but those that make code.
 FORMS = ["default", "fused", "cpu", "shuffled", "compiled"]
