@@ -54,8 +54,14 @@ std::vector<interp::Value> search_inputs(const Graph& graph, uint64_t seed) {
   for (const FloatRange& range : kTameRanges) {
     std::vector<op::GeneratedTensor> inputs = graph.inputs;
     for (op::GeneratedTensor& input : inputs) {
-      if (!is_float(input.dtype)) continue;
       // What an operator asks for holds still.
+      if (!is_float(input.dtype)) {
+        const bool is_free = input.order == op::GeneratedTensor::Order::kFree;
+        if (is_integer(input.dtype) && is_free && input.high >= 1) {
+          input.low = std::max(input.low, 1.0);
+        }
+        continue;
+      }
       const double low = std::clamp(range.low, input.low, input.high);
       input.high = std::clamp(range.high, input.low, input.high);
       input.low = low;
