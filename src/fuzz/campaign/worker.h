@@ -33,7 +33,8 @@ void serve_worker(LineChannel& channel, const SessionOpener& open);
 // What a test of one program found.
 struct Tested {
   bool done = false;
-  bool valid = true, refused = false, finite = true, native = false, mutated = false, variant = false;
+  bool valid = true, refused = false, finite = true, native = false, mutated = false,
+       variant = false;
   bool language = false, of_mutant = false;
   int operators = 0;
   Coverage added;
