@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/fuzz_external.h"
 #include "cli/fuzz_findings.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
@@ -103,7 +104,7 @@ struct RunCommand {
   std::string time = "60s", corpus;
   std::vector<std::string> targets = {kDefaultPlatform};
   int64_t jobs = 1, tests = 0, depth = 3;
-  double native = 0.1, mutants = 0.5, test_seconds = 20, reduce_seconds = 10;
+  double native = 0.1, mutants = 0.5, variants = 0.1, test_seconds = 20, reduce_seconds = 10;
 };
 
 std::string share_text(int64_t part, int64_t whole) {
@@ -144,6 +145,7 @@ fuzz::CampaignOptions campaign_options(const RunCommand& command) {
   options.worker.targets = command.targets;
   options.worker.native = command.native;
   options.worker.mutants = command.mutants;
+  options.worker.variants = command.variants;
   options.worker.depth = static_cast<int>(command.depth);
   for (const std::string& target : command.targets) target::parse_target(target);
   options.cancelled = interrupted;
@@ -185,7 +187,8 @@ int run(const RunCommand& command, const Output& output) {
               share_text(state.valid, state.tests) + " valid, " +
               share_text(state.finite, state.valid) + " finite, " +
               share_text(state.native, state.tests) + " compiled, " +
-              share_text(state.mutants, state.tests) + " mutated, coverage " +
+              share_text(state.mutants, state.tests) + " mutated, " +
+              share_text(state.variants, state.tests) + " in another way, coverage " +
               std::to_string(state.coverage.size()));
   output.document(Json::object({{"tests", Json::integer(state.tests)},
                                 {"tests_of_this_run", Json::integer(result.tests)},
@@ -195,6 +198,7 @@ int run(const RunCommand& command, const Output& output) {
                                 {"refused", Json::integer(state.refused)},
                                 {"native", Json::integer(state.native)},
                                 {"mutants", Json::integer(state.mutants)},
+                                {"variants", Json::integer(state.variants)},
                                 {"language", Json::integer(state.language)},
                                 {"coverage", Json::integer(state.coverage.size())},
                                 {"coverage_hash", Json::string(state.coverage.digest())},
@@ -246,6 +250,11 @@ void add_run_command(CLI::App& fuzz, const Registration& registration) {
   command->add_option("--mutants", options->mutants, "Share of programs that are also mutated")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  command
+      ->add_option("--variants", options->variants,
+                   "Share of programs that are also compiled in another way")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   command->add_option("--depth", options->depth, "Most mutations of one program")
       ->check(CLI::Range(int64_t{1}, int64_t{100}))
       ->capture_default_str();
@@ -270,6 +279,7 @@ void add_fuzz(Registration registration) {
   add_run_command(*fuzz, registration);
   add_gen(*fuzz, registration);
   add_fuzz_findings(*fuzz, registration);
+  add_fuzz_external(*fuzz, registration);
 }
 
 }  // namespace tapml::cli

@@ -35,7 +35,8 @@ class Checker {
         worker_({"/proc/self/exe", "fuzz-worker"}, options_of(finding), command.seconds) {}
 
   std::optional<fuzz::Problem> check(const fuzz::Program& program) {
-    if (in_process_) return oracles_.check_alone(program, native()).problem;
+    if (in_process_)
+      return oracles_.check_alone(program, native(), finding_.problem.variant).problem;
     if (!scratch_) scratch_.emplace(unwrap(ScratchFolder::create("fuzz")));
     fuzz::Finding candidate = finding_;
     candidate.program = program;

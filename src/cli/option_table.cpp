@@ -56,9 +56,12 @@ constexpr OptionRow kRows[] = {
 
     {"--mode", kSampling, ""},
     {"--policy", kSampling, ""},
+    {"--compiler", kInput, ""},
+    {"--slack", kSampling, "FACTOR"},
     {"--operators", kSampling, "N"},
     {"--language", kSampling, "SHARE"},
     {"--native", kSampling, "SHARE"},
+    {"--variants", kSampling, "SHARE"},
     {"--mutants", kSampling, "SHARE"},
     {"--depth", kSampling, "N"},
     {"--coverage", kSampling, "FILE"},

@@ -180,6 +180,7 @@ class Evaluator {
   void set_variable(Work& work, Annotation annotation, bool dataflow) {
     work.binding.var = make_variable(work.binding.var->name, std::move(annotation), dataflow);
     known_[work.key] = work.binding.var;
+    kept_.push_back(work.binding.var);
   }
 
   void one(const Binding& binding, Output& out) {
@@ -254,11 +255,23 @@ class Evaluator {
     out.add(std::move(work.binding));
   }
 
+  static bool has_dataflow(const Expr& value) {
+    if (const auto* var = as<VarNode>(value)) return var->dataflow;
+    const auto* tuple = as<TupleNode>(value);
+    return tuple && std::any_of(tuple->fields.begin(), tuple->fields.end(), has_dataflow);
+  }
+
+  // Fields replace projections wherever the variable is visible, so they must be, too.
+  void note_tuple(const Binding& b) {
+    if (!as<TupleNode>(b.value) || (has_dataflow(b.value) && !b.var->dataflow)) return;
+    tuples_[b.var.get()] = b.value;
+  }
+
   // A binding whose operands are fully simplified.
   void finish(Work work, Output& out) {
     Binding& b = work.binding;
     if (is_known_atom(b.value)) return name(std::move(work), out);
-    if (as<TupleNode>(b.value)) tuples_[b.var.get()] = b.value;
+    note_tuple(b);
     if (as<CallNode>(b.value)) {
       if (take_over(work, out)) return;
       const bool may_fold = !held_.contains(work.key);
@@ -318,7 +331,7 @@ class Evaluator {
         if (!solved.at(var.get()).same_as(var)) symbols_[var.get()] = solved.at(var.get());
       }
       b.match_cast = nullptr;
-      if (as<TupleNode>(b.value)) tuples_[b.var.get()] = b.value;
+      note_tuple(b);
       set_variable(work, expected, b.var->dataflow);
       return finish(std::move(work), out);
     }
@@ -443,6 +456,7 @@ class Evaluator {
                   {.what = "parameter " + param, .function = callee.name}, binding, out);
     }
     const Expr body = refresh(function.body, values, symbols);
+    kept_.push_back(body);
     Function part = function;
     part.body = body;
     held_.merge(held_variables(part, pure_));
@@ -472,6 +486,9 @@ class Evaluator {
   VarMap symbols_;                         // the value of a symbolic variable
   std::map<const VarNode*, Expr> tuples_;  // the elements of tuple variables
   std::map<const VarNode*, Callee> lambdas_;
+  // Variables that are keys above, also those of abandoned attempts: others must not take their
+  // addresses.
+  std::vector<Expr> kept_;
   SymbolScope visible_;
   std::vector<Callee> trials_;  // calls being unrolled
   int calls_ = 0;               // within the outermost one

@@ -1,6 +1,7 @@
 #include "arms.h"
 
 #include "device/cpu/library/host_library.h"
+#include "fuzz/program.h"
 #include "ir/exceptions.h"
 #include "op/generate.h"
 #include "support/library_calls.h"
@@ -13,24 +14,6 @@ const std::vector<const char*> kOptimizations = {
     "match",    "inline_functions",      "dead_code", "simplify_graph",
     "fuse_ops", "common_subexpressions", "",          "fold_constants"};
 
-void collect_extents(const relax::Annotation& annotation, const interp::Value& value,
-                     std::map<std::string, int64_t>& extents) {
-  auto dims = [&](const std::optional<Dims>& known, const std::vector<int64_t>& found) {
-    for (size_t i = 0; known && i < known->size(); ++i) {
-      if ((*known)[i].is_var()) extents.emplace((*known)[i]->name, found[i]);
-    }
-  };
-  if (const auto* tensor = relax::as_tensor(annotation)) {
-    dims(tensor->shape, value.as_tensor().shape);
-  } else if (const auto* shape = relax::as_shape(annotation)) {
-    dims(shape->dims, value.as_shape());
-  } else if (const auto* tuple = relax::as_tuple(annotation)) {
-    for (size_t i = 0; i < tuple->fields.size(); ++i) {
-      collect_extents(tuple->fields[i], value.as_tuple()[i], extents);
-    }
-  }
-}
-
 }  // namespace
 
 std::string target_with_libraries(RandomStream& rng) {
@@ -40,16 +23,6 @@ std::string target_with_libraries(RandomStream& rng) {
       names += (names.empty() ? "" : "+") + name;
   }
   return names.empty() ? "cpu" : "cpu:libs=" + names;
-}
-
-std::map<std::string, int64_t> extents_of(const Module& module,
-                                          const std::vector<interp::Value>& arguments) {
-  std::map<std::string, int64_t> extents;
-  const relax::Function& main = *relax::as_relax_function(module.find("main"));
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    collect_extents(main.params[i]->annotation, arguments[i], extents);
-  }
-  return extents;
 }
 
 std::vector<Arm> arms_of(const std::string& platform, const Module& module,
@@ -80,7 +53,7 @@ std::vector<Arm> arms_of(const std::string& platform, const Module& module,
     drawn.options.memory.in_place = false;
   }
   if (rng.chance(0.5)) {
-    for (const auto& [name, extent] : extents_of(module, arguments)) {
+    for (const auto& [name, extent] : fuzz::extents_of(module, arguments)) {
       if (rng.chance(0.1)) continue;
       drawn.options.memory.bounds[name] = extent + rng.between(0, 3);
       drawn.text += ", " + name + " <= " + std::to_string(drawn.options.memory.bounds[name]);

@@ -28,9 +28,4 @@ std::string target_with_libraries(RandomStream& rng);
 std::vector<Arm> arms_of(const std::string& platform, const Module& module,
                          const std::vector<interp::Value>& arguments, RandomStream& rng);
 
-// The values of the symbolic variables of main's signature in a call, by name, for variables that
-// are a whole dimension.
-std::map<std::string, int64_t> extents_of(const Module& module,
-                                          const std::vector<interp::Value>& arguments);
-
 }  // namespace tapml::testing

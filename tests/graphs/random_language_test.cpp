@@ -13,6 +13,7 @@
 #include "arms.h"
 #include "build/block_builder.h"
 #include "constructs.h"
+#include "fuzz/program.h"
 #include "device/cpu/library/host_library.h"
 #include "fuzz/language/language.h"
 #include "fuzz/language/patterns.h"
@@ -216,7 +217,7 @@ class LanguagePrograms {
   void expect_bound_kept(const RandomLanguageProgram& program) {
     if (!rng_.chance(0.3)) return;
     std::vector<std::pair<std::string, int64_t>> extents;
-    for (const auto& extent : extents_of(program.module, program.arguments)) {
+    for (const auto& extent : fuzz::extents_of(program.module, program.arguments)) {
       if (extent.second > 0) extents.push_back(extent);
     }
     if (extents.empty()) return;

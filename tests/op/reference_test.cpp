@@ -319,5 +319,23 @@ TEST(RunningProducts, AnInfinitePartTimesZeroIsOpen) {
             2e-38);
 }
 
+TEST(PartialSums, ASumWithPartsBeyondTheLargestNumberIsOpen) {
+  const RefTensor a = tensor({1, 3}, {3e38, 3e38, -3e38}), ones = tensor({3, 1}, {1, 1, 1});
+  EXPECT_TRUE(std::isinf(run("matmul", {a, ones}, RefTensor::zeros(kF32, {1, 1})).bound[0]));
+  const RefTensor less = tensor({1, 3}, {3e37, 3e37, -3e37});
+  EXPECT_LT(run("matmul", {less, ones}, RefTensor::zeros(kF32, {1, 1})).bound[0], 1e33);
+}
+
+TEST(UncertainIntegers, TheLargestOfUncertainIntegersIsUncertain) {
+  RefTensor x = tensor({1, 1, 4}, {3, 13, 2, 1}, 0, DType::kI32);
+  x.bound.set(1, 10);
+  const AttrMap attrs{{"output_size", std::vector<int64_t>{2}}};
+  const RefTensor y =
+      run("adaptive_max_pool1d", {x}, RefTensor::zeros(DType::kI32, {1, 1, 2}), attrs);
+  EXPECT_EQ(y.values[0], 13);
+  EXPECT_EQ(y.bound[0], 10);
+  EXPECT_EQ(y.bound[1], 0);
+}
+
 }  // namespace
 }  // namespace tapml::op

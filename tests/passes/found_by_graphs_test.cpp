@@ -400,5 +400,121 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   EXPECT_EQ(text::print(lambda_lift(module)), text::print(module));
 }
 
+TEST(FoundByGraphs, AnOutputTupleKeepsItsFieldsInItsBlock) {
+  const Module module = checked(partial_evaluate(checked(text::parse(R"(
+def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  dataflow {
+    a: Tensor((n,), f32) = exp(x)
+    t: Tuple(Tensor((n,), f32), Tensor((n,), f32)) = (x, a)
+    output t
+  }
+  y: Tensor((n,), f32) = t[1]
+  z: Tensor((n,), f32) = tanh(y)
+  return z
+}
+)",
+                                                                     "test"))));
+  EXPECT_NE(text::print(module).find("t[1]"), std::string::npos);
+}
+
+// Calls in it are evaluated in attempts that are abandoned; variables of later ones may have the
+// addresses of theirs.
+TEST(FoundByGraphs, AbandonedEvaluationsLeaveNoValues) {
+  const Module module = checked(text::parse(R"(
+prim def hand_repeat(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64, k: i64) {
+  for i in serial(n) {
+    for j in serial(k) {
+      block "repeat" (vi: spatial(n) = i, vj: reduce(k) = j) {
+        y[vi] = y[vi] + x[(vi + vj)%n]
+      }
+    }
+  }
+}
+def helper1(p2: Tensor((1,), f32)) -> Tuple() {
+  tanh3: Tensor((1,), f32) = tanh(p2)
+  t4: Tuple(Tensor((1,), f32)) = (p2,)
+  f17: Callable((), Tuple(Tuple(Tensor((1,), f32)), Object)) = def (
+  ) -> Tuple(Tuple(Tensor((1,), f32)), Object) {
+    loop7: Callable((Prim(i64, i5), Tuple(Tensor((1,), f32))), Object) = def (
+        i5: Prim(i64, i5_1),
+        carried6: Tuple(Tensor((1,), f32))
+    ) -> Object {
+      value11: Object = if (prim(i5_1 < 2)) {
+        next10: Object = loop7(prim(i5_1 + 1), carried6)
+        yield next10
+      } else {
+        yield carried6
+      }
+      return value11
+    }
+    looped12: Object = loop7(prim(-1), (tanh3,))
+    cast13: Tensor((1,), f32) = match_cast(tanh3, Tensor((1,), f32))
+    return (t4, looped12)
+  }
+  return ()
+}
+def main(
+    p25: Tensor((8, 8), f32),
+    p27: Tensor((), bool)
+) -> Tuple(Tensor((8, 8), f32), Tensor((), bool), Prim(i64, 4), Tensor((), bool)) {
+  cast26: Tensor((8, 8), f32) = match_cast(p25, Tensor((8, 8), f32)) @origin("layers.1") @lines("block.cpp:1")
+  joined59: Tensor((8, 8), f32) = if (p27) {
+    full28: Tensor((1,), f32) = full(shape(1)) {dtype: f32, value: 1.0}
+    f29: Callable((Tensor((1,), f32)), Tuple()) = @helper1
+    call30: Tuple() = f29(full28)
+    loop41: Callable((Prim(i64, i39), Tensor((), f32)), Tensor((), f32)) = def (
+        i39: Prim(i64, i39_1),
+        carried40: Tensor((), f32)
+    ) -> Tensor((), f32) {
+      value46: Tensor((), f32) = if (prim(i39_1 < 1)) {
+        call42: Tuple() = f29(const(f32, (1,), [0.785956]))
+        full43: Tensor((8,), f32) = full(shape(8)) {dtype: f32, value: 0.0}
+        hand44: Tensor((8,), f32) = call_tir(@hand_repeat, (full43,), shape(3), Tensor((8,), f32))
+        next45: Tensor((), f32) = loop41(prim(i39_1 + 1), carried40)
+        yield next45
+      } else {
+        yield carried40
+      }
+      return value46
+    }
+    looped47: Tensor((), f32) = loop41(prim(-2), const(f32, (), [1.9078233]))
+    yield cast26
+  } else {
+    yield cast26
+  }
+  cosh60: Tensor((8, 8), f32) = cosh(joined59)
+  logical_or61: Tensor((), bool) = logical_or(p27, const(bool, (), [true]))
+  v62: Prim(i64, 4) = prim(4)
+  loop65: Callable((Prim(i64, i63), Tensor((), bool)), Tensor((), bool)) = def (
+      i63: Prim(i64, i63_1),
+      carried64: Tensor((), bool)
+  ) -> Tensor((), bool) {
+    value82: Tensor((), bool) = if (prim(i63_1 < 0)) {
+      turn66: Tensor((1, 8), f32) = slice(p25, shape(max(min(i63_1, 7), 0)), shape(max(min(i63_1, 7), 0) + 1)) {axes: [0]}
+      f80: Callable((Tensor((4,), f16), Shape(())), Tuple(Tensor((8, 8), f32), Tensor((), bool), Shape(ndim=2))) = def (
+          p74: Tensor((4,), f16),
+          p75: Shape(())
+      ) -> Tuple(Tensor((8, 8), f32), Tensor((), bool), Shape(ndim=2)) {
+        v76: Tensor((1, 8), f32) = const(f32, (1, 8), [0.4477854, 1.1325222, -0.09179389, -1.5060024, 1.8950973, 0.9731167, -0.940703, -0.85113895])
+        cast77: Tensor((1, 8), f32) = match_cast(turn66, Tensor((1, 8), f32))
+        read78: Shape(ndim=2) = tensor_to_shape(const(i64, (2,), [4, 4]))
+        cast79: Shape((4, 4)) = match_cast(read78, Shape((4, 4)))
+        return (p25, p27, read78)
+      }
+      next81: Tensor((), bool) = loop65(prim(i63_1 + 1), logical_or61)
+      yield next81
+    } else {
+      yield carried64
+    }
+    return value82
+  }
+  looped83: Tensor((), bool) = loop65(prim(-1), logical_or61)
+  return (p25, logical_or61, v62, looped83)
+}
+)",
+                                            "test"));
+  checked(partial_evaluate(build::insert_checks(module)));
+}
+
 }  // namespace
 }  // namespace tapml::passes

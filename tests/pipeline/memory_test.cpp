@@ -287,6 +287,22 @@ def inner(x: Tensor((m, 8), f32)) -> Tensor((m, 8), f32) {
   }
 }
 
+TEST(PredictedMemory, CountsFunctionsThatTheCallerPasses) {
+  Compiled compiled = compile_null(text::parse(R"(
+def main(x: Tensor((n, 8), f32), f: Callable((Tensor((m, 8), f32)), Tensor((m, 8), f32))) -> Tensor((n, 8), f32) {
+  y: Tensor((n, 8), f32) = f(x)
+  return y
+}
+def inner(x: Tensor((k, 8), f32)) -> Tensor((k, 8), f32) {
+  y: Tensor((k, 8), f32) = softmax(x) {axis: 0}
+  return y
+}
+)",
+                                               "test"));
+  EXPECT_FALSE(compiled.function("main").peak);
+  EXPECT_NE(compiled.function("main").why.find("may be @inner"), std::string::npos);
+}
+
 TEST(PredictedMemory, HoldsOverCallsOfManyShapes) {
   Compiled compiled = compile_null(text::parse(kModules[1], "test"));
   Meter meter(compiled);

@@ -7,8 +7,8 @@
 #include "pipeline/compile.h"
 #include "relax/expr.h"
 #include "relax/visit.h"
+#include "runtime/counting_device.h"
 #include "runtime/local_virtual_machine.h"
-#include "support/counting_device.h"
 #include "support/sessions.h"
 
 namespace tapml::testing {
@@ -58,7 +58,7 @@ class Meter {
  public:
   explicit Meter(const Compiled& compiled)
       : compiled_(compiled),
-        device_(std::make_shared<CountingDevice>(open_device(compiled.target))) {
+        device_(std::make_shared<runtime::CountingDevice>(open_device(compiled.target))) {
     session_ = unwrap(runtime::LocalSession::create(device_));
   }
 
@@ -97,7 +97,7 @@ class Meter {
 
  private:
   const Compiled& compiled_;
-  std::shared_ptr<CountingDevice> device_;
+  std::shared_ptr<runtime::CountingDevice> device_;
   std::unique_ptr<runtime::LocalSession> session_;
   std::vector<runtime::Value> args_;
   std::unique_ptr<runtime::LocalVirtualMachine> vm_;

@@ -126,6 +126,7 @@ class Campaign {
       state().refused += one.refused;
       state().native += one.native;
       state().mutants += one.mutated;
+      state().variants += one.variant;
       state().language += one.language;
     }
     // The programs of an incomplete epoch are tested again after a restart: their coverage would

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFile = "/state.json";
-constexpr int64_t kFormat = 1;
+constexpr int64_t kFormat = 2;
 
 // The counts of a state by name, for reading and writing.
 template <class State, class F>
@@ -24,6 +24,7 @@ void each_count(State& state, F&& f) {
   f("refused", state.refused);
   f("native", state.native);
   f("mutants", state.mutants);
+  f("variants", state.variants);
   f("language", state.language);
 }
 

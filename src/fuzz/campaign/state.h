@@ -22,7 +22,8 @@ struct CampaignState {
   uint64_t seed = 0;
   WorkerOptions options;
   uint64_t next = 0;  // the first program that is not counted yet
-  int64_t tests = 0, valid = 0, finite = 0, refused = 0, native = 0, mutants = 0, language = 0;
+  int64_t tests = 0, valid = 0, finite = 0, refused = 0, native = 0, mutants = 0, variants = 0,
+          language = 0;
   double seconds = 0;  // of all runs
   Coverage coverage;
   std::vector<KnownFinding> findings;

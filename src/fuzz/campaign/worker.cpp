@@ -53,7 +53,7 @@ class Server {
             {finding.program.module, finding.problem.stage, "", finding.expected, {}});
         return checked_json(checked);
       }
-      return checked_json(oracles_->check_alone(finding.program, true));
+      return checked_json(oracles_->check_alone(finding.program, true, finding.problem.variant));
     }
     if (what == "save") return save(request);
     if (what == "reduce") return reduce_finding(request);
@@ -77,7 +77,8 @@ class Server {
             .open = open_,
             .native = options_.native,
             .mutants = options_.mutants,
-            .depth = options_.depth};
+            .depth = options_.depth,
+            .variants = options_.variants};
   }
 
   static Json checked_json(const Checked& checked) {
@@ -87,6 +88,7 @@ class Server {
                               {"finite", Json::boolean(checked.finite)},
                               {"native", Json::boolean(checked.native)},
                               {"mutated", Json::boolean(checked.mutated)},
+                              {"variant", Json::boolean(!checked.variant.empty())},
                               {"of_mutant", Json::boolean(checked.of_mutant)}});
     if (!checked.valid) json.set("invalid", Json::string(checked.invalid));
     if (checked.problem) json.set("problem", checked.problem->json());
@@ -145,7 +147,7 @@ class Server {
     ReduceOptions reduction;
     reduction.seconds = number_at(request, "seconds", 10);
     reduction.check = [&](const Program& candidate) {
-      return oracles_->check_alone(candidate, native).problem;
+      return oracles_->check_alone(candidate, native, finding.problem.variant).problem;
     };
     const Reduced reduced = reduce(finding.program, finding.problem, reduction);
     const Bisection guilty = bisect(reduced.program, finding.problem, oracle_options());
@@ -175,6 +177,7 @@ Json WorkerOptions::json() const {
                        {"native", Json::number(native)},
                        {"mutants", Json::number(mutants)},
                        {"depth", Json::integer(depth)},
+                       {"variants", Json::number(variants)},
                        {"memory", Json::integer(memory_bytes)}});
 }
 
@@ -187,6 +190,7 @@ WorkerOptions WorkerOptions::from_json(const Json& json) {
   options.native = number_at(json, "native");
   options.mutants = number_at(json, "mutants");
   options.depth = static_cast<int>(number_at(json, "depth", 1));
+  options.variants = number_at(json, "variants");
   options.memory_bytes = static_cast<int64_t>(number_at(json, "memory"));
   options.targets.clear();
   if (const Json* targets = json.find("targets")) {
@@ -249,6 +253,7 @@ Result<Json> Worker::ask(const Json& request, double seconds) {
 Problem Worker::ended(const Error& error, double seconds) {
   Problem problem{ProblemKind::kHang, part_.empty() ? "generate" : part_, "", ""};
   if (part_ == "mutant") problem.stage = "program";
+  if (part_ == "variant") problem.stage = "other ways";
   if (error.fault == PlatformFault::kTimeout) {
     problem.message = "no result within " + std::to_string(static_cast<int>(seconds)) + " s";
     restart();
@@ -297,6 +302,7 @@ Tested Worker::test(uint64_t seed, double patience) {
   tested.finite = flag_at(*reply, "finite");
   tested.native = flag_at(*reply, "native");
   tested.mutated = flag_at(*reply, "mutated");
+  tested.variant = flag_at(*reply, "variant");
   tested.of_mutant = flag_at(*reply, "of_mutant");
   tested.invalid = text_at(*reply, "invalid");
   if (const Json* problem = reply->find("problem")) tested.problem = Problem::from_json(*problem);

@@ -18,7 +18,7 @@ struct WorkerOptions {
   GenerateOptions generate;
   bool disruptive = false;  // programs that break one rule (generate/disrupt.h)
   std::vector<std::string> targets = {kDefaultPlatform};
-  double native = 0.1, mutants = 0.5;
+  double native = 0.1, mutants = 0.5, variants = 0.1;
   int depth = 3;
   int64_t memory_bytes = int64_t{4} << 30;  // of data and private mappings
 
@@ -33,7 +33,8 @@ void serve_worker(LineChannel& channel, const SessionOpener& open);
 // What a test of one program found.
 struct Tested {
   bool done = false;
-  bool valid = true, refused = false, finite = true, native = false, mutated = false;
+  bool valid = true, refused = false, finite = true, native = false, mutated = false,
+       variant = false;
   bool language = false, of_mutant = false;
   int operators = 0;
   Coverage added;

@@ -1,7 +1,10 @@
 #include "fuzz/generate/generate.h"
 
+#include <algorithm>
+
 #include "fuzz/generate/graph.h"
 #include "fuzz/language/language.h"
+#include "ir/exceptions.h"
 #include "text/printer.h"
 
 namespace tapml::fuzz {
@@ -12,6 +15,61 @@ bool needs_side_file(const Module& module) {
   text::SideTensors side;
   text::print(module, &side);
   return !side.empty();
+}
+
+// Ranges of floats in which most functions are finite, in the order in which they are tried. Each
+// graph needs another one: log wants positive numbers, acosh those above 1, atanh those below.
+struct FloatRange {
+  double low, high;
+};
+constexpr FloatRange kTameRanges[] = {{0.25, 0.875},    {1.0625, 1.5}, {-0.875, -0.25},
+                                      {0.03125, 0.125}, {1.5, 3},      {-2, 2}};
+
+std::vector<interp::Value> drawn_values(const std::vector<op::GeneratedTensor>& inputs,
+                                        uint64_t seed) {
+  std::vector<interp::Value> values;
+  for (const HostTensor& input : draw_inputs(inputs, seed)) {
+    values.push_back(interp::Value::tensor(op::RefTensor::from(input)));
+  }
+  return values;
+}
+
+// Whether the graph's results are finite; also true where it cannot be evaluated, which the checks
+// report.
+bool computes_finite(const Module& module, const std::vector<interp::Value>& arguments) {
+  bool finite = true;
+  const Status evaluated = guard([&] {
+    interp::CallOptions options;
+    options.allowed.relaxed_division = true;
+    finite = is_finite(interp::call(module, "main", arguments, options));
+  });
+  return finite || !evaluated;
+}
+
+// Elements for which the results are finite, if a few draws find any; else those of the first.
+std::vector<interp::Value> search_inputs(const Graph& graph, uint64_t seed) {
+  std::vector<interp::Value> first = drawn_values(graph.inputs, seed);
+  if (computes_finite(graph.module, first)) return first;
+  uint64_t attempt = 0;
+  for (const FloatRange& range : kTameRanges) {
+    std::vector<op::GeneratedTensor> inputs = graph.inputs;
+    for (op::GeneratedTensor& input : inputs) {
+      // What an operator asks for holds still.
+      if (!is_float(input.dtype)) {
+        const bool is_free = input.order == op::GeneratedTensor::Order::kFree;
+        if (is_integer(input.dtype) && is_free && input.high >= 1) {
+          input.low = std::max(input.low, 1.0);
+        }
+        continue;
+      }
+      const double low = std::clamp(range.low, input.low, input.high);
+      input.high = std::clamp(range.high, input.low, input.high);
+      input.low = low;
+    }
+    std::vector<interp::Value> values = drawn_values(inputs, program_seed(seed, ++attempt));
+    if (computes_finite(graph.module, values)) return values;
+  }
+  return first;
 }
 
 }  // namespace
@@ -33,10 +91,8 @@ Generated generate(uint64_t seed, const Coverage& snapshot, const GenerateOption
     result.operators = graph.operators;
     result.refused = graph.refused;
     result.added = std::move(graph.added);
+    result.program.arguments = search_inputs(graph, seed);
     result.program.module = std::move(graph.module);
-    for (const HostTensor& input : draw_inputs(graph.inputs, seed)) {
-      result.program.arguments.push_back(interp::Value::tensor(op::RefTensor::from(input)));
-    }
     return result;
   }
   const int size = static_cast<int>(rng.between(2, 2 + options.operators));

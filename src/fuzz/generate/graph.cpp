@@ -25,7 +25,7 @@ constexpr size_t kMostRank = 6;
 // How often an operator that no earlier value fits gets a parameter of its own.
 constexpr double kOwnFirst = 0.2;
 // A graph takes the next candidate, whatever it adds, after this many refusals in a row.
-constexpr int kMostRefusals = 24;
+constexpr int kMostGraphRefusals = 24;
 
 class GraphGenerator {
  public:
@@ -284,7 +284,7 @@ class GraphGenerator {
     });
     for (const CoverageKey& key : keys) added[static_cast<size_t>(key.criterion)] = true;
     const int count = added[0] + added[1] + added[2];
-    if (refusals_ < kMostRefusals && !accepts(options_.policy, count, rng_)) {
+    if (refusals_ < kMostGraphRefusals && !accepts(options_.policy, count, rng_)) {
       ++refusals_;
       return false;
     }

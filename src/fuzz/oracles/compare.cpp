@@ -76,16 +76,4 @@ std::string difference(const interp::Value& expected, const interp::Value& found
   return "";
 }
 
-bool is_finite(const interp::Value& value) {
-  if (const auto* tensor = std::get_if<op::RefTensor>(&value.data)) {
-    for (size_t i = 0; i < tensor->values.size(); ++i) {
-      if (!std::isfinite(tensor->values[i])) return false;
-    }
-    return true;
-  }
-  if (!std::holds_alternative<std::shared_ptr<const interp::ValueList>>(value.data)) return true;
-  const interp::ValueList& fields = value.as_tuple();
-  return std::all_of(fields.begin(), fields.end(), is_finite);
-}
-
 }  // namespace tapml::fuzz

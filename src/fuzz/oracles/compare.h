@@ -17,7 +17,4 @@ struct Tally {
 // Functions are not compared.
 std::string difference(const interp::Value& expected, const interp::Value& found, Tally& tally);
 
-// Whether every float of the value is finite.
-bool is_finite(const interp::Value& value);
-
 }  // namespace tapml::fuzz

@@ -2,6 +2,7 @@
 
 #include "codegen/code_generators.h"
 #include "fuzz/mutate/mutate.h"
+#include "fuzz/oracles/variants.h"
 #include "fuzz/oracles/vm_values.h"
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
@@ -45,8 +46,18 @@ class PassNote {
   bool running_ = false;
 };
 
+Problem problem_at(ProblemKind kind, const std::string& stage, const std::string& pass,
+                   const std::string& message) {
+  Problem problem;
+  problem.kind = kind;
+  problem.stage = stage;
+  problem.pass = pass;
+  problem.message = message;
+  return problem;
+}
+
 Problem error_problem(const Error& error, const std::string& stage, const PassNote& note) {
-  Problem problem{ProblemKind::kInternal, stage, note.pass(), error.to_string()};
+  Problem problem = problem_at(ProblemKind::kInternal, stage, note.pass(), error.to_string());
   if (error.kind == ErrorKind::kUser) problem.kind = ProblemKind::kRefusal;
   if (error.kind == ErrorKind::kPlatform) {
     problem.kind =
@@ -128,7 +139,8 @@ std::optional<Program> mutant_of(const Program& program, uint64_t seed, int dept
 }
 
 bool is_native(const Problem& problem) {
-  return problem.stage.starts_with("compile for ") || problem.stage.starts_with("run on ");
+  const auto has = [&](const char* text) { return problem.stage.find(text) != std::string::npos; };
+  return has("compile for ") || has("run on ");
 }
 
 Checked Oracles::check(const Program& program, uint64_t seed) {
@@ -137,7 +149,15 @@ Checked Oracles::check(const Program& program, uint64_t seed) {
   const bool mutated = rng.chance(options_.mutants);
   interp::Value expected;
   Checked checked = run(program, native, expected);
-  if (!checked.valid || checked.problem || checked.refused || !mutated) return checked;
+  if (!checked.valid || checked.problem || checked.refused) return checked;
+  if (rng.chance(options_.variants)) {
+    checked.variant = draw_variant(program, rng);
+    if (!checked.variant.empty()) {
+      checked.problem = in_variant(checked.variant, program, expected, native, checked);
+      if (checked.problem) return checked;
+    }
+  }
+  if (!mutated) return checked;
 
   if (begins) begins("mutant");
   std::string text;
@@ -156,16 +176,19 @@ Checked Oracles::check(const Program& program, uint64_t seed) {
   const std::string disagreement =
       made ? difference(expected, same, tally) : made.error().to_string();
   if (!disagreement.empty()) {
-    checked.problem = Problem{ProblemKind::kMutator, "mutant", "", text + ": " + disagreement};
+    checked.problem = problem_at(ProblemKind::kMutator, "mutant", "", text + ": " + disagreement);
   } else {
     checked.problem = forms(*mutant, expected, native, checked);
   }
   return checked;
 }
 
-Checked Oracles::check_alone(const Program& program, bool native) {
+Checked Oracles::check_alone(const Program& program, bool native, const std::string& variant) {
   interp::Value expected;
-  return run(program, native, expected);
+  Checked checked = run(program, native && variant.empty(), expected);
+  if (variant.empty() || !checked.valid || checked.problem || checked.refused) return checked;
+  checked.problem = in_variant(variant, program, expected, native, checked);
+  return checked;
 }
 
 Checked Oracles::run(const Program& program, bool native, interp::Value& expected) {
@@ -179,7 +202,7 @@ Checked Oracles::run(const Program& program, bool native, interp::Value& expecte
     checked.valid = false;
     checked.invalid = valid.error().to_string();
     if (valid.error().kind == ErrorKind::kInternal) {
-      checked.problem = Problem{ProblemKind::kInternal, "reference", "", checked.invalid};
+      checked.problem = problem_at(ProblemKind::kInternal, "reference", "", checked.invalid);
     }
     return checked;
   }
@@ -196,7 +219,7 @@ std::optional<Problem> Oracles::forms(const Program& program, const interp::Valu
   Module formed;
   const Result<std::optional<Problem>> done = guard([&]() -> std::optional<Problem> {
     if (std::string text = text_problem(program.module, true); !text.empty()) {
-      return Problem{ProblemKind::kText, stage, "", text};
+      return problem_at(ProblemKind::kText, stage, "", text);
     }
     stage = "passes";
     pipeline::Instruments instruments;
@@ -206,15 +229,9 @@ std::optional<Problem> Oracles::forms(const Program& program, const interp::Valu
     note = {};
     stage = "text after the passes";
     if (std::string text = text_problem(formed, false); !text.empty()) {
-      return Problem{ProblemKind::kText, stage, "", text};
+      return problem_at(ProblemKind::kText, stage, "", text);
     }
-    for (const auto body : {interp::KernelBody::kSpec, interp::KernelBody::kLoops}) {
-      stage = body == interp::KernelBody::kSpec ? "operators" : "loops";
-      const interp::Value found = evaluated(formed, program.arguments, body);
-      const std::string different = difference(expected, found, checked.tally);
-      if (!different.empty()) return Problem{ProblemKind::kValues, stage, "", different};
-    }
-    return std::nullopt;
+    return interpreted(formed, program, expected, stage, checked);
   });
   if (!done) {
     if (is_designed_refusal(done.error())) {
@@ -229,6 +246,64 @@ std::optional<Problem> Oracles::forms(const Program& program, const interp::Valu
     if (problem) return problem;
   }
   return std::nullopt;
+}
+
+std::optional<Problem> Oracles::interpreted(const Module& formed, const Program& program,
+                                            const interp::Value& expected, std::string& stage,
+                                            Checked& checked) {
+  const std::string before = stage.ends_with(": ") ? stage : "";
+  for (const auto body : {interp::KernelBody::kSpec, interp::KernelBody::kLoops}) {
+    stage = before + (body == interp::KernelBody::kSpec ? "operators" : "loops");
+    const interp::Value found = evaluated(formed, program.arguments, body);
+    const std::string different = difference(expected, found, checked.tally);
+    if (!different.empty()) return problem_at(ProblemKind::kValues, stage, "", different);
+  }
+  return std::nullopt;
+}
+
+std::optional<Problem> Oracles::in_variant(const std::string& variant, const Program& program,
+                                           const interp::Value& expected, bool native,
+                                           Checked& checked) {
+  if (begins) begins("variant");
+  PassNote note;
+  const std::string before = variant_kind(variant) + ": ";
+  std::string stage = before + "passes";
+  Result<std::optional<Problem>> done = guard([&]() -> std::optional<Problem> {
+    pipeline::Instruments instruments;
+    instruments.verify = true;
+    note.attach(instruments);
+    const bool memory = variant == kMemoryVariant;
+    const Module formed = formed_as(memory ? "" : variant, program, instruments);
+    note = {};
+    stage = before;
+    if (memory) {
+      stage += "peak";
+      if (!options_.open) return std::nullopt;
+      target::Target counting = counting_target();
+      const std::string different =
+          memory_difference(formed, program, std::shared_ptr(options_.open(counting)));
+      if (different.empty()) return std::nullopt;
+      return problem_at(ProblemKind::kValues, stage, "plan_memory", different);
+    }
+    if (auto problem = interpreted(formed, program, expected, stage, checked)) return problem;
+    // After some of the passes there may be no kernels.
+    if (!native || variant_kind(variant) != variant) return std::nullopt;
+    for (const std::string& target : options_.targets) {
+      if (auto problem = on_target(target, formed, program, expected, checked)) {
+        problem->stage = before + problem->stage;
+        return problem;
+      }
+    }
+    return std::nullopt;
+  });
+  std::optional<Problem> problem;
+  if (done) {
+    problem = *done;
+  } else if (!is_designed_refusal(done.error())) {
+    problem = error_problem(done.error(), stage, note);
+  }
+  if (problem) problem->variant = variant;
+  return problem;
 }
 
 std::optional<Problem> Oracles::on_target(const std::string& text, const Module& formed,
@@ -257,8 +332,8 @@ std::optional<Problem> Oracles::on_target(const std::string& text, const Module&
       const interp::Value found = from_machine(unwrap(vm->call("main", args)));
       const std::string different = difference(expected, found, checked.tally);
       if (!different.empty()) {
-        return Problem{ProblemKind::kValues, stage, "",
-                       (run == 0 ? "" : "in a second run: ") + different};
+        return problem_at(ProblemKind::kValues, stage, "",
+                          (run == 0 ? "" : "in a second run: ") + different);
       }
     }
     return std::nullopt;

@@ -22,9 +22,10 @@ using SessionOpener = std::function<std::unique_ptr<runtime::Session>(target::Ta
 struct OracleOptions {
   std::vector<std::string> targets = {kDefaultPlatform};
   SessionOpener open;
-  double native = 0.1;   // the share of programs that are compiled for the targets
-  double mutants = 0.5;  // the share of programs with a mutant
-  int depth = 3;         // mutations of a mutant, at most
+  double native = 0.1;    // the share of programs that are compiled for the targets
+  double mutants = 0.5;   // the share of programs with a mutant
+  int depth = 3;          // mutations of a mutant, at most
+  double variants = 0.1;  // the share of programs that are compiled in another way, too
 };
 
 struct Checked {
@@ -32,6 +33,7 @@ struct Checked {
   bool refused = false;  // a tensor whose shape is unknown, which the compiler refuses by design
   bool finite = true;    // every float of the results
   bool native = false, mutated = false;
+  std::string variant;  // that was checked (variants.h)
   Tally tally;
   std::string invalid;  // the error of a program that is not valid
   std::optional<Problem> problem;
@@ -46,10 +48,11 @@ class Oracles {
   // Draws what is checked besides the common steps from `seed`. The checks, in order: the verifier
   // and the annotation check on the input; the text; the reference evaluator; the passes that form
   // kernels, with both checks after each; the text again; the operators and the loops of the
-  // kernels, interpreted; code for the targets, run twice; a mutant by the same steps.
+  // kernels, interpreted; code for the targets, run twice; a variant; a mutant by the same steps.
   Checked check(const Program& program, uint64_t seed);
-  // The same steps for the program alone, with code for the targets if `native`.
-  Checked check_alone(const Program& program, bool native);
+  // The same steps for the program alone, with code for the targets if `native`, and with a variant
+  // if one is given.
+  Checked check_alone(const Program& program, bool native, const std::string& variant = "");
 
   // Called with the name of each part before it begins, so that a process that dies can tell where:
   // "program", "mutant", "run on cpu".
@@ -59,6 +62,12 @@ class Oracles {
   Checked run(const Program& program, bool native, interp::Value& expected);
   std::optional<Problem> forms(const Program& program, const interp::Value& expected, bool native,
                                Checked& checked);
+  // The operators and loops of kernels, interpreted.
+  std::optional<Problem> interpreted(const Module& formed, const Program& program,
+                                     const interp::Value& expected, std::string& stage,
+                                     Checked& checked);
+  std::optional<Problem> in_variant(const std::string& variant, const Program& program,
+                                    const interp::Value& expected, bool native, Checked& checked);
   std::optional<Problem> on_target(const std::string& text, const Module& formed,
                                    const Program& program, const interp::Value& expected,
                                    Checked& checked);

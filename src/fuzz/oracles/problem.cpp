@@ -60,12 +60,14 @@ Json Problem::json() const {
   return Json::object({{"kind", Json::string(problem_kind_name(kind))},
                        {"stage", Json::string(stage)},
                        {"pass", Json::string(pass)},
-                       {"message", Json::string(message)}});
+                       {"message", Json::string(message)},
+                       {"variant", Json::string(variant)}});
 }
 
 Problem Problem::from_json(const Json& json) {
   return {problem_kind_of(text_of(json, "kind")).value_or(ProblemKind::kInternal),
-          text_of(json, "stage"), text_of(json, "pass"), text_of(json, "message")};
+          text_of(json, "stage"), text_of(json, "pass"), text_of(json, "message"),
+          text_of(json, "variant")};
 }
 
 }  // namespace tapml::fuzz

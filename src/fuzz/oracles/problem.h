@@ -31,6 +31,7 @@ struct Problem {
   std::string stage;  // what was done: "form kernels", "loops", "cpu", "mutant (wrapper): loops"
   std::string pass;   // the pass that ran, where known
   std::string message;
+  std::string variant;  // in which other way the program was compiled (variants.h); empty: as usual
 
   // Equal for problems that likely have one cause: kind, stage, pass, and, where the message is
   // text of the compiler, the message without names and numbers.

@@ -1,5 +1,6 @@
 #include "fuzz/reduce/bisect.h"
 
+#include "fuzz/oracles/variants.h"
 #include "ir/exceptions.h"
 #include "text/printer.h"
 
@@ -22,6 +23,7 @@ std::string text_of(const Module& module) {
 }  // namespace
 
 Bisection bisect(const Program& program, const Problem& problem, const OracleOptions& options) {
+  if (problem.variant == kMemoryVariant) return {problem.pass, problem.message, "", ""};
   if (problem.kind != ProblemKind::kValues) return {problem.pass, problem.message, "", ""};
   const interp::Value expected =
       evaluated(program.module, program.arguments, interp::KernelBody::kSpec);
@@ -31,7 +33,7 @@ Bisection bisect(const Program& program, const Problem& problem, const OracleOpt
     stages.push_back({pass, module});
   };
   const Status ran = guard([&] {
-    const Module formed = pipeline::form_kernels(program.module, instruments);
+    const Module formed = formed_as(problem.variant, program, instruments);
     if (!is_native(problem)) return;
     pipeline::ImplementOptions implement;
     implement.threads = 1;
@@ -47,7 +49,7 @@ Bisection bisect(const Program& program, const Problem& problem, const OracleOpt
   size_t right = 0;
   for (size_t i = 1; i < stages.size(); ++i) {
     lowered = lowered || stages[i].pass == "legalize";
-    const bool loops = lowered && problem.stage != "operators";
+    const bool loops = lowered && !problem.stage.ends_with("operators");
     Tally tally;
     std::string different;
     const Status evaluation = guard([&] {

@@ -97,7 +97,8 @@ void largest_of(const RefTensor& x, RefTensor& out, size_t at,
                 const std::vector<size_t>& elements) {
   if (!is_float(out.dtype)) {
     int64_t best = 0;
-    bool found = false;
+    bool found = false, exact = true;
+    double low = -kInfinity, high = -kInfinity;
     for (size_t e : elements) {
       int64_t value = x.integer(e);
       bool more = is_unsigned_integer(x.dtype)
@@ -105,9 +106,14 @@ void largest_of(const RefTensor& x, RefTensor& out, size_t at,
                       : value > best;
       if (!found || more) best = value;
       found = true;
+      exact &= x.bound[e] == 0;
+      low = std::max(low, x.values[e] - x.bound[e]);
+      high = std::max(high, x.values[e] + x.bound[e]);
     }
     if (found) {
       put_integer(out, at, best);
+      const double value = out.values[at];
+      if (!exact) out.bound.set(at, std::max(value - low, high - value));
     } else {
       out.set_value(at, least_value(out.dtype));
     }

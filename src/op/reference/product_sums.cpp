@@ -166,6 +166,11 @@ void add_block(const FactorBlock& a, const FactorBlock& b, size_t count, Product
 
 Error ProductSums::error(const ProductPolicy& policy, size_t terms, double repetition) const {
   const double of_terms = total(squares), inner = total(weighted);
+  // Some order of the terms has a partial sum beyond the largest number.
+  const double most = std::sqrt(of_terms * static_cast<double>(terms));
+  if (std::isfinite(most) && overflows(most, policy.unit)) {
+    return Error::open();
+  }
   const double lanes = total(by_lanes) + inner / static_cast<double>(kLanesOfBlock);
   double rounding =
       (rounding_variance(policy.unit, 1) * (std::max(sequential + inner, lanes) + of_terms) +

@@ -9,6 +9,18 @@ namespace tapml::passes {
 
 using namespace relax;  // NOLINT: this file is about relax alone
 
+namespace {
+
+// The numbers of parameters of functions that an argument may hold.
+void collect_callables(const Annotation& annotation, std::set<size_t>& counts) {
+  if (const auto* callable = as_callable(annotation)) counts.insert(callable->params.size());
+  if (const auto* tuple = as_tuple(annotation)) {
+    for (const Annotation& field : tuple->fields) collect_callables(field, counts);
+  }
+}
+
+}  // namespace
+
 std::set<std::string> functions_as_values(const Module& module) {
   std::map<std::string, int> named;  // uses other than calls
   auto count = [&](const Expr& e, int by) {
@@ -30,10 +42,18 @@ std::set<std::string> functions_as_values(const Module& module) {
       }
     });
   }
+  // Callers of the module may pass its public functions.
+  std::set<size_t> passed;
+  for (const auto& [name, function] : graph_functions(module)) {
+    if (function->facts.is_private) continue;
+    for (const Variable& param : function->params) collect_callables(param->annotation, passed);
+  }
   std::set<std::string> values;
   for (const auto& [name, function] : graph_functions(module)) {
     auto found = named.find(name);
-    if (found != named.end() && found->second > 0) values.insert(name);
+    const bool is_named = found != named.end() && found->second > 0;
+    const bool is_passed = !function->facts.is_private && passed.contains(function->params.size());
+    if (is_named || is_passed) values.insert(name);
   }
   return values;
 }

@@ -147,7 +147,7 @@ TEST(States, ResumeOnlyTheirOwnCampaign) {
   WorkerOptions other;
   other.depth = 9;
   EXPECT_EQ(refused(7, other), "the campaign in this folder has other options");
-  std::ofstream(folder / "state.json") << "{\"format\": 1}";
+  std::ofstream(folder / "state.json") << "{\"format\": 2}";
   EXPECT_NE(refused(7, {}).find("this is no state of a campaign"), std::string::npos);
 }
 
