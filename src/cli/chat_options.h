@@ -11,8 +11,8 @@
 namespace tapml::cli {
 
 void add_options(CLI::App& command, app::ChatOptions& options);  // --system, --chat-template, ...
-// UserError for inputs besides texts, for commands that have texts only: what else a model reads has
-// a place in one text. `hint` says which command takes them.
+// UserError for inputs besides texts, for commands that have texts only: what else a model reads
+// has a place in one text. `hint` says which command takes them.
 void refuse_inputs(const app::TextInputOptions& inputs, const std::string& hint);
 void add_stop_option(CLI::App& command, std::vector<std::string>& stop);
 

@@ -192,10 +192,9 @@ struct HttpServer::State {
     }
     const tcp::endpoint endpoint = found.begin()->endpoint();
     if (!endpoint.address().is_loopback() && !options.anywhere) {
-      return fail(
-          user_error("the address can be reached from other machines", options.host,
-                     "a loopback address", endpoint.address().to_string(),
-                     "listen on 127.0.0.1, or give keys, and a certificate or --no-tls"));
+      return fail(user_error("the address can be reached from other machines", options.host,
+                             "a loopback address", endpoint.address().to_string(),
+                             "listen on 127.0.0.1, or give keys, and a certificate or --no-tls"));
     }
     acceptor.open(endpoint.protocol(), error);
     if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
