@@ -9,8 +9,10 @@
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "relax/bounds.h"
+#include "relax/check_location.h"
 #include "relax/kernel_call.h"
 #include "relax/rewrite.h"
+#include "relax/symbol_ranges.h"
 #include "relax/unify.h"
 #include "relax/visit.h"
 #include "tir/visit.h"
@@ -221,9 +223,24 @@ class Functions {
     for (const Var& var : needed) wanted.insert(var.get());
     // A parameter may be removed if the remaining ones give all of its variables that are needed.
     std::vector<Annotation> kept;
+    Function remaining;
+    const auto keep = [&](size_t i) {
+      kept.push_back(function.params[i]->annotation);
+      remaining.params.push_back(function.params[i]);
+    };
     for (size_t i = 0; i < dead.size(); ++i) {
-      if (!dead[i] && !unchecked.contains(i)) kept.push_back(function.params[i]->annotation);
+      if (!dead[i] && !unchecked.contains(i)) keep(i);
     }
+    // A variable that a dimension is solved for is a size; with its parameter it may be a host
+    // scalar that is negative.
+    const auto least = least_values(annotations_of(function.params));
+    const auto becomes_size = [&](const Var& var) {
+      const auto sources = symbol_sources(remaining);
+      const auto source = sources.find(var.get());
+      const auto lowest = least.find(var.get());
+      const bool may_be_negative = lowest == least.end() || lowest->second < 0;
+      return may_be_negative && source != sources.end() && !source->second.expression.empty();
+    };
     for (size_t i = 0; i < dead.size(); ++i) {
       if (!dead[i]) continue;
       std::vector<Var> own;
@@ -232,11 +249,11 @@ class Functions {
       size_t wrong = 0;
       unify_all(kept, kept, solved, wrong);
       const bool gives = std::any_of(own.begin(), own.end(), [&](const Var& var) {
-        return wanted.contains(var.get()) && !solved.contains(var.get());
+        return wanted.contains(var.get()) && (!solved.contains(var.get()) || becomes_size(var));
       });
       if (!gives) continue;
       dead[i] = false;
-      kept.push_back(function.params[i]->annotation);
+      keep(i);
       for (const Var& var : own) wanted.insert(var.get());
       i = static_cast<size_t>(-1);  // it may need variables of another parameter
     }

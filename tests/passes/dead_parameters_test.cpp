@@ -121,5 +121,41 @@ def repeat(x: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
 )");
 }
 
+// k may be negative: solved from k + 8 it would be a size.
+TEST(DeadParameters, KeepWhatWouldBecomeASize) {
+  expect_becomes(remove_dead_parameters, R"(
+def scaled(s: Shape((k,)), x: Tensor((k + 8,), f32)) -> Tensor((k + 8,), f32) {private: true} {
+  y: Tensor((k + 8,), f32) = exp(x)
+  return y
+}
+def sized(s: Shape((k,)), x: Tensor((k,), f32)) -> Tensor((k,), f32) {private: true} {
+  y: Tensor((k,), f32) = exp(x)
+  return y
+}
+def main(p: Prim(i64, k), x: Tensor((k + 8,), f32), u: Tensor((n,), f32)) -> Tuple(Tensor((k + 8,), f32), Tensor((n,), f32)) {
+  y: Tensor((k + 8,), f32) = @scaled(shape(k), x)
+  z: Tensor((n,), f32) = @sized(shape(n), u)
+  return (y, z)
+}
+)",
+                 R"(
+def main(p: Prim(i64, k), x: Tensor((k + 8,), f32), u: Tensor((n,), f32)) -> Tuple(Tensor((k + 8,), f32), Tensor((n,), f32)) {
+  y: Tensor((k + 8,), f32) = @scaled(shape(k), x)
+  z: Tensor((n,), f32) = @sized(u)
+  return (y, z)
+}
+
+def scaled(s: Shape((k,)), x: Tensor((k + 8,), f32)) -> Tensor((k + 8,), f32) {private: true} {
+  y: Tensor((k + 8,), f32) = exp(x)
+  return y
+}
+
+def sized(x: Tensor((k,), f32)) -> Tensor((k,), f32) {private: true} {
+  y: Tensor((k,), f32) = exp(x)
+  return y
+}
+)");
+}
+
 }  // namespace
 }  // namespace tapml::passes
