@@ -1,0 +1,79 @@
+"""`tapml serve` with the `openai` package: what it sends is served, and what is served it reads.
+
+Run by `make test-torch`, whose environment has the package. TAPML_PROGRAM is the program.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import openai
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+QUESTION = [{"role": "user", "content": "Emma was"}]
+
+
+@pytest.fixture(scope="module")
+def client():
+    command = [os.environ["TAPML_PROGRAM"], "serve", ROOT / "models/demo", "--listen", "127.0.0.1:0",
+               "--chat-template", ROOT / "examples/chat/plain.jinja"]
+    server = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
+    address = server.stdout.readline().removeprefix("serving at ").strip()
+    assert address, "the server did not start"
+    yield openai.OpenAI(base_url=address + "/v1", api_key="none", max_retries=0)
+    server.terminate()
+    assert server.wait(20) == 0
+
+
+def test_models(client):
+    assert [model.id for model in client.models.list()] == ["demo"]
+    assert client.models.retrieve("demo").id == "demo"
+
+
+def test_a_stream_has_the_text_of_the_whole_answer(client):
+    options = {"model": "demo", "messages": QUESTION, "max_tokens": 20, "temperature": 0}
+    whole = client.chat.completions.create(**options)
+    assert whole.usage.completion_tokens == 20 and whole.choices[0].finish_reason == "length"
+    pieces = list(client.chat.completions.create(**options, stream=True, stream_options={"include_usage": True}))
+    assert "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices) == \
+        whole.choices[0].message.content
+    assert pieces[-1].usage == whole.usage.model_copy(update={
+        "prompt_tokens_details": pieces[-1].usage.prompt_tokens_details})
+
+
+def test_choices_probabilities_and_bias(client):
+    answer = client.chat.completions.create(model="demo", messages=QUESTION, max_tokens=4, n=3, seed=1, logprobs=True,
+                                            top_logprobs=2)
+    assert [choice.index for choice in answer.choices] == [0, 1, 2]
+    for choice in answer.choices:
+        assert "".join(token.token for token in choice.logprobs.content) == choice.message.content
+        assert all(len(token.top_logprobs) == 2 for token in choice.logprobs.content)
+    first = client.completions.create(model="demo", prompt="Emma was", max_tokens=1, temperature=0, logprobs=1)
+    same = client.completions.create(model="demo", prompt=["Emma was", "Emma was"], max_tokens=1, temperature=0)
+    assert [choice.text for choice in same.choices] == 2 * [first.choices[0].text]
+
+
+def test_a_schema_constrains_an_answer(client):
+    schema = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 10},
+                                               "rich": {"type": "boolean"}},
+              "required": ["name", "rich"], "additionalProperties": False}
+    answer = client.chat.completions.create(
+        model="demo", messages=QUESTION, temperature=1.2, seed=3,
+        response_format={"type": "json_schema", "json_schema": {"name": "person", "strict": True, "schema": schema}})
+    person = json.loads(answer.choices[0].message.content)
+    assert set(person) == {"name", "rich"} and isinstance(person["rich"], bool)
+    assert answer.choices[0].finish_reason == "stop"
+
+
+def test_errors_are_the_packages(client):
+    with pytest.raises(openai.NotFoundError) as unknown:
+        client.chat.completions.create(model="other", messages=QUESTION)
+    assert unknown.value.code == "model_not_found"
+    with pytest.raises(openai.BadRequestError) as long:
+        client.chat.completions.create(model="demo", messages=[{"role": "user", "content": "was " * 1000}])
+    assert long.value.code == "context_length_exceeded"
+    with pytest.raises(openai.BadRequestError) as wrong:
+        client.chat.completions.create(model="demo", messages=QUESTION, temperature=-1)
+    assert wrong.value.param == "temperature"
