@@ -29,7 +29,7 @@ struct ServeModelOptions {
   ModelOptions model;
   ChatOptions chat;
   std::string listen = "127.0.0.1:8080", name;
-  std::string key_file, tls_certificate, tls_key, body = "16MiB";
+  std::string key_file, tls_certificate, tls_key, body = "4MiB";
   std::vector<std::string> origins;
   bool no_tls = false;
   int64_t context = 0, text_seconds = 600, drain_seconds = 10, connections = 512;

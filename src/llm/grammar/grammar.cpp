@@ -1,6 +1,7 @@
 #include "llm/grammar/grammar.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -462,50 +463,56 @@ Result<Grammar> Grammar::parse(std::string_view text, const std::string& source)
   return GrammarParser(text, source).run();
 }
 
-// Rules that the empty text satisfies.
-std::vector<bool> Grammar::nullable_rules() const {
-  std::vector<bool> nullable(choices_.size());
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t rule = 0; rule < choices_.size(); ++rule) {
-      if (nullable[rule]) continue;
-      for (int32_t at : choices_[rule]) {
-        while (element(at).kind == Element::Kind::kRule &&
-               nullable[static_cast<size_t>(element(at).index)]) {
-          ++at;
+std::vector<bool> Grammar::derivable(bool with_bytes) const {
+  // A choice waits for its rules; each rule that is found releases the choices that have it. This
+  // takes a step per element, in whatever order the rules are written.
+  struct Choice {
+    size_t rule;
+    int64_t missing = 0;
+  };
+  std::vector<Choice> waiting;
+  std::vector<std::vector<size_t>> uses(choices_.size());
+  std::vector<size_t> found;
+  for (size_t rule = 0; rule < choices_.size(); ++rule) {
+    for (int32_t at : choices_[rule]) {
+      Choice choice{.rule = rule};
+      bool is_out = false;
+      for (; element(at).kind != Element::Kind::kEnd; ++at) {
+        if (element(at).kind == Element::Kind::kBytes) {
+          is_out |= !with_bytes;
+        } else {
+          ++choice.missing;
+          uses[static_cast<size_t>(element(at).index)].push_back(waiting.size());
         }
-        if (element(at).kind == Element::Kind::kEnd) nullable[rule] = changed = true;
       }
+      if (is_out) choice.missing = std::numeric_limits<int64_t>::max();
+      if (choice.missing == 0) found.push_back(rule);
+      waiting.push_back(choice);
     }
   }
-  return nullable;
+  std::vector<bool> derivable(choices_.size());
+  while (!found.empty()) {
+    const size_t rule = found.back();
+    found.pop_back();
+    if (derivable[rule]) continue;
+    derivable[rule] = true;
+    for (const size_t choice : uses[rule]) {
+      if (--waiting[choice].missing == 0) found.push_back(waiting[choice].rule);
+    }
+  }
+  return derivable;
 }
 
 Status Grammar::check(const std::vector<std::string>& names, const std::string& source) const {
   const size_t count = choices_.size();
-  // A rule is productive if one of its choices has productive rules only.
-  std::vector<bool> productive(count);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t rule = 0; rule < count; ++rule) {
-      if (productive[rule]) continue;
-      for (int32_t at : choices_[rule]) {
-        while (element(at).kind == Element::Kind::kBytes ||
-               (element(at).kind == Element::Kind::kRule &&
-                productive[static_cast<size_t>(element(at).index)])) {
-          ++at;
-        }
-        if (element(at).kind == Element::Kind::kEnd) productive[rule] = changed = true;
-      }
-    }
-  }
+  const std::vector<bool> productive = derivable(/*with_bytes=*/true);
   for (size_t rule = 0; rule < count; ++rule) {
     if (productive[rule]) continue;
     return fail(user_error("no finite text satisfies a rule of the grammar", source,
                            "a choice without the rule itself", names[rule]));
   }
   // Left recursion: a path from a rule to itself through the rules with which its choices begin.
-  const std::vector<bool> nullable = nullable_rules();
+  const std::vector<bool> nullable = derivable(/*with_bytes=*/false);
   enum class Mark : uint8_t { kNew, kOpen, kDone };
   std::vector<Mark> marks(count, Mark::kNew);
   struct Visit {

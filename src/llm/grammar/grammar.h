@@ -44,7 +44,9 @@ class Grammar {
  private:
   friend class GrammarParser;
   Status check(const std::vector<std::string>& names, const std::string& source) const;
-  std::vector<bool> nullable_rules() const;
+  // The rules that have a choice whose own rules all are such rules, too, and which has no bytes
+  // unless `with_bytes`: those that a finite text satisfies, or the empty one.
+  std::vector<bool> derivable(bool with_bytes) const;
 
   std::vector<Element> elements_;
   std::vector<Bytes> bytes_;

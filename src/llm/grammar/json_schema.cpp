@@ -11,6 +11,8 @@ namespace tapml::llm {
 
 namespace {
 
+constexpr int kMostSchemas = 256;
+
 // Numbers have a limited length, because a model may not find the end of one.
 constexpr const char* kCommon = R"gbnf(
 ws ::= | " " | "\n" [ \t]{0,20}
@@ -71,10 +73,18 @@ class SchemaGrammar {
   // The name of the rule of a schema. Each schema has one rule, so that it may refer to itself.
   Result<std::string> rule_of(const Json& schema, const std::string& path) {
     if (const auto known = known_.find(&schema); known != known_.end()) return known->second;
+    if (depth_ >= kMostSchemas) {
+      return fail(error(schema, path, "the schema is nested, or refers, too deep",
+                        "at most " + std::to_string(kMostSchemas) + " schemas in one another"));
+    }
     const size_t number = rules_.size();
     const std::string name = add("");
     known_[&schema] = name;
-    TAPML_ASSIGN(rules_[number].second, choices_of(schema, path));
+    ++depth_;
+    Result<std::string> choices = choices_of(schema, path);
+    --depth_;
+    if (!choices) return fail(std::move(choices).error());
+    rules_[number].second = *std::move(choices);
     return name;
   }
 
@@ -323,6 +333,7 @@ class SchemaGrammar {
   const Json& root_;
   const std::string& source_;
   std::map<const Json*, std::string> known_;
+  int depth_ = 0;
   std::vector<std::pair<std::string, std::string>> rules_;
 };
 

@@ -7,9 +7,6 @@ namespace tapml::llm {
 
 namespace {
 
-// Of a state. A grammar that is so ambiguous loses some of what it allows.
-constexpr size_t kMostStacks = 1 << 16;
-
 // A token's text within a text: what it adds after another token.
 class TextsOfTokens {
  public:
@@ -63,8 +60,11 @@ TokenTexts::TokenTexts(const Tokenizer& tokenizer) : trie_(1) {
 }
 
 TokenMask::TokenMask(std::shared_ptr<const Grammar> grammar, const TokenTexts& tokens,
-                     std::vector<int32_t> end_tokens)
-    : grammar_(std::move(grammar)), tokens_(tokens), end_tokens_(std::move(end_tokens)) {
+                     std::vector<int32_t> end_tokens, int64_t most_steps)
+    : grammar_(std::move(grammar)),
+      tokens_(tokens),
+      end_tokens_(std::move(end_tokens)),
+      most_steps_(most_steps) {
   State first;
   std::set<int32_t> seen;
   for (const int32_t choice : grammar_->choices(grammar_->root())) {
@@ -82,7 +82,7 @@ int32_t TokenMask::stack(int32_t element, int32_t below) {
 
 void TokenMask::expand(int32_t first, State& state, std::set<int32_t>& seen) {
   std::vector<int32_t> rest = {first};
-  while (!rest.empty() && seen.size() < kMostStacks) {
+  while (!rest.empty() && ++steps_ <= most_steps_) {
     const int32_t one = rest.back();
     rest.pop_back();
     if (!seen.insert(one).second) continue;
@@ -165,13 +165,18 @@ const std::vector<bool>& TokenMask::mask(int32_t of) {
 }
 
 void TokenMask::apply(std::span<float> logits) {
+  constexpr float kExcluded = -std::numeric_limits<float>::infinity();
   const std::vector<bool>* allowed = state_ == kDead ? nullptr : &mask(state_);
+  if (steps_ > most_steps_) {
+    std::ranges::fill(logits, kExcluded);
+    return;
+  }
   const bool can_end = state_ == kDead || states_[static_cast<size_t>(state_)].can_end;
   for (size_t token = 0; token < logits.size(); ++token) {
     if (allowed && token < allowed->size() && (*allowed)[token]) continue;
     const bool is_end =
         can_end && std::ranges::find(end_tokens_, static_cast<int32_t>(token)) != end_tokens_.end();
-    if (!is_end) logits[token] = -std::numeric_limits<float>::infinity();
+    if (!is_end) logits[token] = kExcluded;
   }
 }
 
@@ -181,6 +186,7 @@ void TokenMask::accept(int32_t token) {
 }
 
 bool TokenMask::is_over() {
+  if (steps_ > most_steps_) return false;
   return state_ == kDead || states_[static_cast<size_t>(state_)].stacks.empty();
 }
 

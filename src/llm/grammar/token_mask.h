@@ -44,11 +44,14 @@ class TokenTexts {
 // The position of one text in a grammar. Not thread-safe.
 class TokenMask {
  public:
-  // `tokens` outlives it. `end_tokens` may follow where the text is complete.
+  // `tokens` outlives it. `end_tokens` may follow where the text is complete. `most_steps`: stacks
+  // that are looked at for the whole text; the default is seconds of work, and far more than
+  // schemas take.
   TokenMask(std::shared_ptr<const Grammar> grammar, const TokenTexts& tokens,
-            std::vector<int32_t> end_tokens);
+            std::vector<int32_t> end_tokens, int64_t most_steps = 20'000'000);
 
-  // Sets the logits of tokens that may not follow to -infinity.
+  // Sets the logits of tokens that may not follow to -infinity: all of them if the grammar is so
+  // ambiguous that this would take too long.
   void apply(std::span<float> logits);
   // Goes on with a token that may follow.
   void accept(int32_t token);
@@ -86,6 +89,8 @@ class TokenMask {
   std::vector<State> states_;
   std::map<std::pair<std::vector<int32_t>, bool>, int32_t> known_states_;
   int32_t start_ = kDead, state_ = kDead;
+  int64_t steps_ = 0;
+  const int64_t most_steps_;
 };
 
 }  // namespace tapml::llm

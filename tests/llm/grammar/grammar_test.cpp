@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "llm/grammar/token_mask.h"
@@ -23,9 +25,10 @@ const TokenTexts& demo_texts() {
   return texts;
 }
 
-TokenMask mask_of(const std::string& grammar, std::vector<int32_t> end_tokens = {}) {
+TokenMask mask_of(const std::string& grammar, std::vector<int32_t> end_tokens = {},
+                  int64_t most_steps = 20'000'000) {
   auto parsed = std::make_shared<const Grammar>(unwrap(Grammar::parse(grammar, "test")));
-  return {std::move(parsed), demo_texts(), std::move(end_tokens)};
+  return {std::move(parsed), demo_texts(), std::move(end_tokens), most_steps};
 }
 
 void expect_matches(const std::string& grammar, const std::vector<std::string>& yes,
@@ -124,6 +127,29 @@ TEST(TokenMask, AllowsTheTokensThatMayFollow) {
   accept(".");
   EXPECT_EQ(allowed(), std::vector<std::string>{"END"});
   EXPECT_TRUE(mask.is_over());
+}
+
+TEST(Grammar, OfManyRulesTakesAMoment) {
+  // Each rule needs the next one; a check that starts over for each would take minutes.
+  std::string chain = "root ::= r0\n";
+  for (int i = 0; i < 60000; ++i) {
+    chain += "r" + std::to_string(i) + " ::= \"x\" r" + std::to_string(i + 1) + "\n";
+  }
+  EXPECT_TRUE(Grammar::parse(chain + "r60000 ::= \"y\"\n", "test"));
+  EXPECT_FALSE(Grammar::parse(chain + "r60000 ::= \"y\" r0\n", "test"));
+}
+
+TEST(TokenMask, GivesUpOnAGrammarThatIsTooAmbiguous) {
+  // What has been read decides, for each of the last 2,000 characters, whether the end may follow:
+  // each text has a state of its own, with thousands of stacks.
+  TokenMask mask = mask_of("root ::= [ab]* \"a\" [ab]{2000} \"c\"", {}, 200000);
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += i % 3 == 0 || i % 7 == 0 ? 'a' : 'b';
+  EXPECT_FALSE(mask.matches(text));
+  std::vector<float> logits(static_cast<size_t>(demo_tokenizer().vocab_size()), 1);
+  mask.apply(logits);
+  EXPECT_EQ(std::ranges::count(logits, 1.0f), 0);
+  EXPECT_FALSE(mask.is_over());
 }
 
 TEST(TokenMask, RepetitionsDoNotMakeStatesDeeper) {

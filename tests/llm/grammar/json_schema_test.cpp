@@ -139,6 +139,12 @@ TEST(JsonSchema, SaysWhatIsNotServed) {
   refused(R"({"$ref": "#/$defs/none"})", "to nothing");
   refused(R"({"$ref": "other.json"})", "to nothing");
   refused(R"({"$ref": 1})", "to nothing");
+  std::string chain = R"({"$ref": "#/$defs/r0", "$defs": {)";
+  for (int i = 0; i < 20000; ++i) {
+    chain +=
+        "\"r" + std::to_string(i) + "\": {\"$ref\": \"#/$defs/r" + std::to_string(i + 1) + "\"},";
+  }
+  refused(chain + "\"r20000\": {}}}", "too deep");
   refused(R"({"$ref": "#"})", "finite");
   refused(R"({"properties": {"a": {"$ref": "#"}}, "required": ["a"]})", "finite");
 }
