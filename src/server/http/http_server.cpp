@@ -42,7 +42,7 @@ using Strand = asio::strand<asio::io_context::executor_type>;
 // The answer as the connection takes it.
 class Answer final : public Exchange, public std::enable_shared_from_this<Answer> {
  public:
-  Answer(Strand strand, int64_t unsent_bytes)
+  Answer(const Strand& strand, int64_t unsent_bytes)
       : strand_(strand), changed_(strand), unsent_bytes_(unsent_bytes) {
     changed_.expires_at(asio::steady_timer::time_point::max());
   }
