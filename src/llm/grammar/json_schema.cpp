@@ -78,7 +78,7 @@ class SchemaGrammar {
                         "at most " + std::to_string(kMostSchemas) + " schemas in one another"));
     }
     const size_t number = rules_.size();
-    const std::string name = add("");
+    std::string name = add("");
     known_[&schema] = name;
     ++depth_;
     Result<std::string> choices = choices_of(schema, path);
