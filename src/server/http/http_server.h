@@ -19,7 +19,7 @@ struct HttpOptions {
   // Whether it may listen beyond this machine.
   bool anywhere = false;
   int64_t connections = 512;         // most at once; more are closed
-  int64_t body_bytes = 4LL << 20;   // of a request
+  int64_t body_bytes = 4LL << 20;    // of a request
   int64_t unsent_bytes = 4LL << 20;  // of an answer that its client does not take
   std::chrono::seconds idle{75};     // a connection without a request, or with a part of one
   std::chrono::seconds sending{30};  // of each piece of an answer
