@@ -53,7 +53,6 @@ tapml_component(rpc DEPS runtime PRIVATE tapml_dep_flatbuffers tapml_dep_openssl
 tapml_flatbuffers(rpc session/protocol.fbs)
 tapml_component(template DEPS io PRIVATE tapml_dep_utf8proc)
 tapml_component(llm DEPS runtime template PRIVATE tapml_dep_pcre2 tapml_dep_utf8proc)
-tapml_component(server DEPS llm PRIVATE tapml_dep_boost tapml_dep_openssl Threads::Threads)
 
 # The compiler's components that every program has: target descriptions and exceptions.
 tapml_component(ir DEPS abi)
@@ -64,6 +63,8 @@ if(NOT TAPML_COMPILER)
   tapml_runtime_program(tapml)
   return()
 endif()
+
+tapml_component(server DEPS llm PRIVATE tapml_dep_boost tapml_dep_openssl Threads::Threads)
 
 # The compiler.
 tapml_component(arith DEPS ir)

@@ -48,7 +48,9 @@ mark_as_advanced(TAPML_OPENSSL_INCLUDE TAPML_SSL_LIBRARY TAPML_CRYPTO_LIBRARY)
 
 # HTTP, by Boost.Beast, which is header-only.
 find_path(TAPML_BOOST_INCLUDE boost/beast/core.hpp)
-tapml_require("${TAPML_BOOST_INCLUDE}" libboost1.81-dev "boost/beast/core.hpp")
+if(TAPML_COMPILER)
+  tapml_require("${TAPML_BOOST_INCLUDE}" libboost1.81-dev "boost/beast/core.hpp")
+endif()
 add_library(tapml_dep_boost INTERFACE)
 target_include_directories(tapml_dep_boost SYSTEM INTERFACE "${TAPML_BOOST_INCLUDE}")
 mark_as_advanced(TAPML_BOOST_INCLUDE)

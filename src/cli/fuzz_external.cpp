@@ -75,7 +75,8 @@ void print_counts(const std::map<std::string, int64_t>& counts, const Output& ou
     output.line("  " + std::to_string(-sorted[i].first) + "  " + sorted[i].second);
   }
   if (sorted.size() > kMost) {
-    output.line("  and " + counted(std::ssize(sorted) - static_cast<int64_t>(kMost), "reason"));
+    output.line("  and " +
+                counted(std::ssize(sorted) - static_cast<int64_t>(kMost), "more reason"));
   }
 }
 

@@ -74,6 +74,9 @@ server::HttpOptions http_options(const ServeModelOptions& options, bool has_keys
   http.anywhere = has_keys && (encrypts || options.no_tls);
   http.body_bytes = parse_size(options.body, "--body");
   http.connections = options.connections;
+  http.refusal = [](int status, const std::string& problem) {
+    return server::ApiError{.status = status, .message = problem}.json().dump();
+  };
   return http;
 }
 

@@ -1,6 +1,7 @@
 // Generates several texts at once.
 #include <map>
 
+#include "llm/batching/choose_tokens.h"
 #include "llm/continuation.h"
 #include "llm/engine_state.h"
 
@@ -127,44 +128,20 @@ class Engine::BatchGenerator {
     return {};
   }
 
+  // -1 for a row without a token to take.
   Result<std::vector<int32_t>> sample(const std::vector<Text*>& texts, const Tensor& logits) {
-    if (options_.sampler.temperature == 0 && state_.samples_in_model) {
-      TAPML_ASSIGN(const HostTensor tokens, state_.most_likely(logits));
-      const auto values = tokens.values<int32_t>();
-      return std::vector<int32_t>(values.begin(), values.end());
+    static const LogitRules none;
+    std::vector<RowToChoose> rows;
+    for (Text* text : texts) {
+      RowToChoose& row = rows.emplace_back();
+      row.sampler = &text->sampler;
+      row.rules = &none;
+      row.generator = &text->generator;
     }
-    if (options_.sampler.temperature > 0 && state_.draws()) return draw(texts, logits);
-    TAPML_ASSIGN(const HostTensor rows, state_.bytes_of(logits));
-    const auto vocabulary = static_cast<size_t>(state_.model.vocabulary);
+    TAPML_TRY(choose_tokens(state_, logits, rows));
     std::vector<int32_t> tokens;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      const auto row = rows.values<float>().subspan(i * vocabulary, vocabulary);
-      const Result<int32_t> token = sample_token(row, texts[i]->sampler, texts[i]->generator);
-      tokens.push_back(token ? *token : -1);
-    }
+    for (const RowToChoose& row : rows) tokens.push_back(row.chosen ? row.chosen->token : -1);
     return tokens;
-  }
-
-  // The remaining texts change from step to step, so their generators are copied both ways.
-  Result<std::vector<int32_t>> draw(const std::vector<Text*>& texts, const Tensor& logits) {
-    const int64_t rows = std::ssize(texts);
-    HostTensor generators = HostTensor::zeros(DType::kI64, {rows, 2});
-    const auto values = generators.mutable_values<int64_t>();
-    for (size_t i = 0; i < texts.size(); ++i) {
-      const auto own = texts[i]->generator.values<int64_t>();
-      std::copy(own.begin(), own.end(), values.begin() + static_cast<std::ptrdiff_t>(2 * i));
-    }
-    TAPML_ASSIGN(Tensor parameters,
-                 runtime::upload(state_.session, draw_parameters(options_.sampler, rows)));
-    TAPML_ASSIGN(Tensor advancing, runtime::upload(state_.session, generators));
-    TAPML_ASSIGN(const HostTensor tokens, state_.draw(logits, std::move(parameters), advancing));
-    TAPML_ASSIGN(const HostTensor advanced, runtime::download(advancing));
-    for (size_t i = 0; i < texts.size(); ++i) {
-      const auto own = advanced.values<int64_t>().subspan(2 * i, 2);
-      std::ranges::copy(own, texts[i]->generator.mutable_values<int64_t>().begin());
-    }
-    const auto drawn = tokens.values<int32_t>();
-    return std::vector<int32_t>(drawn.begin(), drawn.end());
   }
 
   State& state_;

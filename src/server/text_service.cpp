@@ -1,6 +1,7 @@
 #include "server/text_service.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -35,9 +36,11 @@ ServedEnd::Reason reason_of(llm::StopReason reason, bool is_complete, bool by_ti
 class GrowingText {
  public:
   // `texts`: of the tokens, for requests with a grammar.
+  // `open` counts the texts that there are.
   GrowingText(const Tokenizer& tokenizer, const llm::TokenTexts* texts, ServedRequest asked,
-              double until, Metrics& metrics)
-      : tokenizer_(tokenizer),
+              double until, Metrics& metrics, std::atomic<int64_t>& open)
+      : open_(open),
+        tokenizer_(tokenizer),
         texts_(texts),
         request_(std::move(asked)),
         decoder_(tokenizer),
@@ -45,7 +48,11 @@ class GrowingText {
         begun_(seconds_now()),
         until_(until),
         last_(begun_),
-        metrics_(metrics) {}
+        metrics_(metrics) {
+    ++open_;
+  }
+  ~GrowingText() { --open_; }
+  GrowingText(const GrowingText&) = delete;
 
   llm::TextRequest take_request() {
     llm::TextRequest taken = std::move(request_.text);
@@ -102,6 +109,7 @@ class GrowingText {
     request_.on_piece(std::move(piece));
   }
 
+  std::atomic<int64_t>& open_;
   const Tokenizer& tokenizer_;
   const llm::TokenTexts* texts_;
   ServedRequest request_;
@@ -120,7 +128,7 @@ class GrowingText {
 struct TextService::State {
   State(const Tokenizer& reads, const ServiceOptions& asked,
         std::unique_ptr<llm::ContinuousBatch> texts)
-      : tokenizer(reads), options(asked), batch(std::move(texts)) {
+      : tokenizer(reads), options(asked), batch(std::move(texts)), last_counts(batch->counts()) {
     thread = std::thread([this] { run(); });
   }
 
@@ -139,11 +147,12 @@ struct TextService::State {
     const llm::TokenTexts* texts = nullptr;
     if (request.grammar) texts = &token_texts();
     const std::lock_guard lock(mutex);
-    const auto waiting = std::ssize(submitted) + last_counts.waiting;
-    if (stopping || !healthy || waiting >= options.waiting) return std::nullopt;
+    const bool is_full = open >= last_counts.texts + options.waiting;
+    if (stopping || !healthy || is_full) return std::nullopt;
     const double until = seconds_now() + static_cast<double>(options.text_time.count());
-    submitted.push_back({++last_id, std::make_unique<GrowingText>(
-                                        tokenizer, texts, std::move(request), until, metrics)});
+    submitted.push_back(
+        {++last_id, std::make_unique<GrowingText>(tokenizer, texts, std::move(request), until,
+                                                  metrics, open)});
     changed.notify_one();
     return last_id;
   }
@@ -237,6 +246,7 @@ struct TextService::State {
   std::once_flag texts_made;
   std::optional<llm::TokenTexts> made_texts;
   Metrics metrics;
+  std::atomic<int64_t> open = 0;  // texts, waiting or running
   std::unique_ptr<llm::ContinuousBatch> batch;
   std::map<TextId, Running> texts;  // of the service's thread
   mutable std::mutex mutex;         // for what follows

@@ -211,22 +211,30 @@ TEST(Serve, ReportsProbabilitiesModelsAndMetrics) {
 }
 
 TEST(Serve, RefusesWhatItCannotDo) {
-  Server server({"--waiting", "0"});
+  Server server({"--texts", "1", "--waiting", "0", "--body", "64KiB"});
   HttpClient client(server.port());
   const auto code = [&](const std::string& path, const std::string& body, int status) {
     const HttpReply reply = client.post(path, body);
     EXPECT_EQ(reply.status, status) << reply.body;
     return error_code(reply);
   };
-  EXPECT_EQ(code(kText, R"({"prompt": "a"})", 429), "queue_full");
+  {
+    HttpClient first(server.port());  // has the only place, for hundreds of tokens
+    first.send(request_bytes(kText, R"({"prompt": "Emma", "max_tokens": 500, "stream": true})"));
+    first.read_until("\"text\"");
+    EXPECT_EQ(code(kText, R"({"prompt": "a"})", 429), "queue_full");
+  }
   EXPECT_EQ(code(kText, R"({"prompt": "a", "model": "gpt"})", 404), "model_not_found");
   std::string words;
   for (int i = 0; i < 600; ++i) words += " was";
   EXPECT_EQ(code(kText, R"({"prompt": ")" + words + "\"}", 400), "context_length_exceeded");
   EXPECT_EQ(code("/v1/other", "{}", 404), "unknown_url");
   EXPECT_EQ(code("/health", "{}", 405), "method_not_allowed");
-  EXPECT_EQ(code(kText, R"({"prompt": [999999]})", 429), "queue_full");
   EXPECT_EQ(client.get(kText).status, 405);
+  const HttpReply large = HttpClient(server.port()).post(kText, std::string(70000, ' '));
+  EXPECT_EQ(large.status, 413);
+  EXPECT_NE(large.json().find("error")->find("message")->as_string().find("too large"),
+            std::string::npos);
   EXPECT_EQ(client.get("/v1/models", "Origin: http://example.com\r\n").status, 403);
 }
 

@@ -17,7 +17,6 @@
 #include "frontend/quantized/nvfp4.h"
 #include "frontend/quantized/packed_words.h"
 #include "frontend/quantized/scaled_bytes.h"
-#include "frontend/quantized/small_floats.h"
 #include "ir/exceptions.h"
 
 namespace tapml::frontend {
@@ -152,25 +151,16 @@ class PackedReader {
 };
 
 CodedMatrix read_packed_mxfp4(LayerTensors& tensors) {
-  constexpr int64_t kGroup = 32;
   const HostTensor bytes = tensors.take(".weight_packed", {"U8"}).tensor;
   Shape shape = bytes.shape();
-  if (shape.size() != 2 || bytes.size() == 0 || shape[1] * 2 % kGroup != 0) {
+  if (shape.size() != 2 || bytes.size() == 0 || shape[1] * 2 % kMxfp4Group != 0) {
     tensors.refuse(".weight_packed", "does not consist of whole groups of 32",
                    "[outputs, inputs / 2]", shape_to_string(shape));
   }
   shape[1] *= 2;
-  const int64_t groups = shape[1] / kGroup;
   const HostTensor scales =
-      tensors.take(".weight_scale", {"U8", "F8_E8M0"}, {shape[0], groups}).tensor;
-  CodedMatrix matrix = float4_matrix(
-      bytes, shape, kGroup,
-      [scales, groups](int64_t row, int64_t group) {
-        return power_of_two(scales.values<uint8_t>()[static_cast<size_t>(row * groups + group)]);
-      },
-      "MXFP4");
-  matrix.stored.push_back(scales);
-  return matrix;
+      tensors.take(".weight_scale", {"U8", "F8_E8M0"}, {shape[0], shape[1] / kMxfp4Group}).tensor;
+  return mxfp4_matrix(bytes, std::move(shape), scales);
 }
 
 CodedMatrix read_packed(LayerTensors& tensors, const CompressedConfig& config) {

@@ -32,4 +32,16 @@ CodedMatrix float4_matrix(const HostTensor& bytes, Shape shape, int64_t group,
           .stored = {bytes}};
 }
 
+CodedMatrix mxfp4_matrix(const HostTensor& bytes, Shape shape, const HostTensor& scales) {
+  const int64_t groups = shape.back() / kMxfp4Group;
+  CodedMatrix matrix = float4_matrix(
+      bytes, std::move(shape), kMxfp4Group,
+      [scales, groups](int64_t row, int64_t group) {
+        return power_of_two(scales.values<uint8_t>()[static_cast<size_t>(row * groups + group)]);
+      },
+      "MXFP4");
+  matrix.stored.push_back(scales);
+  return matrix;
+}
+
 }  // namespace tapml::frontend

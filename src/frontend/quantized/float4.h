@@ -14,6 +14,10 @@ CodedMatrix float4_matrix(const HostTensor& bytes, Shape shape, int64_t group,
                           std::function<float(int64_t row, int64_t group)> scale,
                           const std::string& type);
 
+// The same in groups of 32 with scales u8[..., rows, columns / 32] that are powers of two (MXFP4).
+inline constexpr int64_t kMxfp4Group = 32;
+CodedMatrix mxfp4_matrix(const HostTensor& bytes, Shape shape, const HostTensor& scales);
+
 // Writes the codes of rows of such bytes.
 void unpack_nibbles(const HostTensor& bytes, int64_t columns, int64_t first, int64_t count,
                     uint8_t* codes);

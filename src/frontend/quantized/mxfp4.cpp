@@ -3,13 +3,10 @@
 //   / 32]
 #include "frontend/quantized/float4.h"
 #include "frontend/quantized/methods.h"
-#include "frontend/quantized/small_floats.h"
 
 namespace tapml::frontend {
 
 namespace {
-
-constexpr int64_t kMxfp4Group = 32;
 
 CodedMatrix read_blocks_and_scales(LayerTensors& tensors) {
   const HostTensor blocks = tensors.take("_blocks", {"U8"}).tensor;
@@ -20,16 +17,8 @@ CodedMatrix read_blocks_and_scales(LayerTensors& tensors) {
   }
   shape.pop_back();
   const HostTensor scales = tensors.take("_scales", {"U8"}, shape).tensor;
-  const int64_t groups = shape.back();
   shape.back() *= kMxfp4Group;
-  CodedMatrix matrix = float4_matrix(
-      blocks, shape, kMxfp4Group,
-      [scales, groups](int64_t row, int64_t group) {
-        return power_of_two(scales.values<uint8_t>()[static_cast<size_t>(row * groups + group)]);
-      },
-      "MXFP4");
-  matrix.stored.push_back(scales);
-  return matrix;
+  return mxfp4_matrix(blocks, std::move(shape), scales);
 }
 
 }  // namespace

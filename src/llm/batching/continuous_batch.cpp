@@ -83,6 +83,7 @@ class ContinuousBatch::State {
 
   Counts counts() const {
     Counts counts = counts_;
+    counts.texts = options_.texts;
     counts.waiting = std::ssize(waiting_);
     counts.running = std::ssize(running_);
     counts.pages = pages_;

@@ -63,6 +63,7 @@ class ContinuousBatch {
   using TextId = uint64_t;
 
   struct Counts {
+    int64_t texts = 0;  // most at once
     int64_t waiting = 0, running = 0;
     int64_t pages = 0;         // most at once
     int64_t used_pages = 0;    // by texts

@@ -326,8 +326,7 @@ struct HttpServer::State {
     const char* problem = status == 413   ? "the body of the request is too large"
                           : status == 431 ? "the headers of the request are too large"
                                           : "the request is not HTTP/1.1";
-    response.body() = std::string(R"({"error": {"message": ")") + problem +
-                      R"(", "type": "invalid_request_error", "param": null, "code": null}})";
+    if (options.refusal) response.body() = options.refusal(status, problem);
     response.prepare_payload();
     beast::get_lowest_layer(stream).expires_after(options.sending);
     co_await http::async_write(stream, response, kWait);

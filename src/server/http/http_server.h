@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,8 @@ struct HttpOptions {
   int64_t body_bytes = 4LL << 20;    // of a request
   int64_t unsent_bytes = 4LL << 20;  // of an answer that its client does not take
   std::chrono::seconds idle{75};     // a connection without a request, or with a part of one
+  // The body, in JSON, of the answer to a request that cannot be read.
+  std::function<std::string(int status, const std::string& problem)> refusal;
   std::chrono::seconds sending{30};  // of each piece of an answer
 };
 

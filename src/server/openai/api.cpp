@@ -14,17 +14,18 @@ namespace {
 
 constexpr const char* kJson = "application/json";
 
+int64_t seconds_since_1970() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
 ReplyHead new_head(ReplyKind kind, const std::string& model) {
   std::random_device device;
   const uint64_t number = uint64_t{device()} << 32 | device();
   std::ostringstream id;
   id << (kind == ReplyKind::kChat ? "chatcmpl-" : "cmpl-") << std::hex << std::setw(16)
      << std::setfill('0') << number;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return {.kind = kind,
-          .id = id.str(),
-          .model = model,
-          .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
+  return {.kind = kind, .id = id.str(), .model = model, .created = seconds_since_1970()};
 }
 
 bool ends_in_thought(std::string_view text) {
@@ -42,10 +43,16 @@ ApiResult<std::vector<int32_t>> encoded(Result<std::vector<int32_t>> tokens,
 
 }  // namespace
 
+Api::Api(TextService& service, ServedModel model, ApiOptions options)
+    : service_(service),
+      model_(std::move(model)),
+      options_(std::move(options)),
+      started_(seconds_since_1970()) {}
+
 Json Api::model_json() const {
   return Json::object({{"id", Json::string(model_.name)},
                        {"object", Json::string("model")},
-                       {"created", Json::integer(0)},
+                       {"created", Json::integer(started_)},
                        {"owned_by", Json::string("tapml")},
                        {"context_length", Json::integer(model_.context)}});
 }

@@ -33,8 +33,7 @@ struct ApiOptions {
 // Thread-safe. The service and what the model refers to outlive it.
 class Api {
  public:
-  Api(TextService& service, ServedModel model, ApiOptions options)
-      : service_(service), model_(std::move(model)), options_(std::move(options)) {}
+  Api(TextService& service, ServedModel model, ApiOptions options);
 
   void handle(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
 
@@ -49,6 +48,7 @@ class Api {
   TextService& service_;
   const ServedModel model_;
   const ApiOptions options_;
+  const int64_t started_;  // seconds since 1970
 };
 
 }  // namespace tapml::server

@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 
 from source import (DTYPES, Inexpressible, array_text, check_cast, clip_bounds, inputs_text, is_float, is_integer,
-                    no_nan, numpy_dtype, require, require_distinct)
+                    no_nan, numpy_dtype, order_of_axes, require, require_distinct)
 
 FORMS = ["disabled", "basic", "extended", "all"]
 OPSET = 21
@@ -286,13 +286,7 @@ def emit(e, step):
     elif op == "permute":
         node("Transpose", [operand(tensors[0])], out, perm=axes_of())
     elif op in ("swap_axes", "move_axis"):
-        order = list(range(rank))
-        if op == "swap_axes":
-            one, two = attrs["axis1"] % rank, attrs["axis2"] % rank
-            order[one], order[two] = order[two], order[one]
-        else:
-            order.insert(attrs["destination"] % rank, order.pop(attrs["source"] % rank))
-        node("Transpose", [operand(tensors[0])], out, perm=order)
+        node("Transpose", [operand(tensors[0])], out, perm=order_of_axes(op, attrs, rank))
     elif op in ("expand_dims", "squeeze"):
         node("Unsqueeze" if op == "expand_dims" else "Squeeze", [operand(tensors[0]), e.ints(attrs["axes"])], out)
     elif op == "split":

@@ -77,6 +77,17 @@ def no_nan(program, step):
             require(not has_sums(step["op"]) or np.isfinite(value).all(), "infinite operand")
 
 
+def order_of_axes(op, attrs, rank):
+    """The permutation of swap_axes and of move_axis."""
+    order = list(range(rank))
+    if op == "swap_axes":
+        one, two = attrs["axis1"] % rank, attrs["axis2"] % rank
+        order[one], order[two] = order[two], order[one]
+    else:
+        order.insert(attrs["destination"] % rank, order.pop(attrs["source"] % rank))
+    return order
+
+
 def check_cast(value, first, result):
     """Requires values that the dtype holds."""
     if result == "bool" or first == "bool" or not value.size:

@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 
 from source import (DTYPES, Inexpressible, array_text, check_cast, clip_bounds, has_sums, inputs_text, is_float,
-                    is_integer, no_nan, number_text, numpy_dtype, require, require_distinct)
+                    is_integer, no_nan, number_text, numpy_dtype, order_of_axes, require, require_distinct)
 
 # FORMS of a program, below. The first has no pass but those that make code.
 FORMS = ["default", "fused", "cpu", "shuffled", "compiled"]
@@ -215,13 +215,7 @@ def expression(e, step):
     if op == "permute":
         return call("permute_dims", operand(tensors[0]), attrs["axes"])
     if op in ("swap_axes", "move_axis"):
-        order = list(range(rank))
-        if op == "swap_axes":
-            one, two = attrs["axis1"] % rank, attrs["axis2"] % rank
-            order[one], order[two] = order[two], order[one]
-        else:
-            order.insert(attrs["destination"] % rank, order.pop(attrs["source"] % rank))
-        return call("permute_dims", operand(tensors[0]), order)
+        return call("permute_dims", operand(tensors[0]), order_of_axes(op, attrs, rank))
     if op in ("expand_dims", "squeeze"):
         return call(op, operand(tensors[0]), attrs["axes"])
     if op == "split":
