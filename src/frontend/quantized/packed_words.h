@@ -13,7 +13,7 @@ inline uint32_t packed_at(const uint32_t* words, int64_t stride, int64_t index, 
   const int shift = static_cast<int>(bit % kWordBits);
   uint64_t both = words[word * stride];
   if (shift + bits > kWordBits) both |= static_cast<uint64_t>(words[(word + 1) * stride]) << 32;
-  return static_cast<uint32_t>(both >> shift) & ((uint32_t{1} << bits) - 1);
+  return static_cast<uint32_t>(both >> shift & ((uint64_t{1} << bits) - 1));
 }
 
 }  // namespace tapml::frontend
