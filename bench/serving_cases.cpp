@@ -135,7 +135,7 @@ Pair served_text(std::string&) {
     Tokenizer tokenizer = app::load_tokenizer(kDemo);
     std::unique_ptr<server::TextService> service =
         unwrap(server::TextService::start(*model->engine, tokenizer, {}));
-    server::Api api{*service,
+    server::Api api{{.texts = service.get()},
                     {.name = "bench",
                      .tokenizer = &tokenizer,
                      .chat_template = nullptr,

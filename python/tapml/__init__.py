@@ -93,34 +93,35 @@ def device(target: str, *, token_file: str | _os.PathLike[str] | None = None,
                                [_os.fspath(library) for library in libraries], request_seconds, insecure)
 
 
-def _kind(kind: str, at: str | None, options: Mapping[str, Any], token_file: Any) -> Session:
+def _kind(kind: str, at: str | None, options: Mapping[str, Any], token_file: Any,
+          insecure: bool = False) -> Session:
     text = kind
     if options:
         text += ":" + ",".join(f"{key}={value}" for key, value in options.items())
     if at is not None:
         text += "@" + at
-    return device(text, token_file=token_file)
+    return device(text, token_file=token_file, insecure=insecure)
 
 
 def cpu(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = None,
-        **options: Any) -> Session:
+        insecure: bool = False, **options: Any) -> Session:
     """Opens a processor: of this computer, or the one at the endpoint ``at``.
 
-    ``options`` are those of the target: ``threads=1``.
+    ``options`` are those of the target: ``threads=1``. ``insecure`` is that of ``device()``.
     """
-    return _kind("cpu", at, options, token_file)
+    return _kind("cpu", at, options, token_file, insecure)
 
 
 def opencl(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = None,
-           **options: Any) -> Session:
+           insecure: bool = False,            **options: Any) -> Session:
     """Opens an OpenCL device, local or at the endpoint ``at``; ``device=0`` selects the first."""
-    return _kind("opencl", at, options, token_file)
+    return _kind("opencl", at, options, token_file, insecure)
 
 
 def vulkan(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = None,
-           **options: Any) -> Session:
+           insecure: bool = False,            **options: Any) -> Session:
     """Opens a Vulkan device, local or at the endpoint ``at``; ``device=0`` selects the first."""
-    return _kind("vulkan", at, options, token_file)
+    return _kind("vulkan", at, options, token_file, insecure)
 
 
 def null(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = None) -> Session:

@@ -234,6 +234,7 @@ std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& 
 }
 
 void check_use(const ModelInterface& interface, ModelUse use, const std::string& model) {
+  if (use == ModelUse::kEither) return;
   unwrap(use == ModelUse::kEmbed ? llm::check_embeds(interface, model)
                                  : llm::check_continues(interface, model));
 }

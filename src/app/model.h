@@ -30,7 +30,7 @@ struct LoadedModel {
 };
 
 // What a command needs a model for.
-enum class ModelUse : uint8_t { kContinue, kEmbed };
+enum class ModelUse : uint8_t { kContinue, kEmbed, kEither };
 
 // How a model directory is read, as options have it; empty texts are defaults.
 struct ModelFormat {

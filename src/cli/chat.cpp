@@ -26,6 +26,7 @@ struct ChatCommand {
   ModelOptions model;
   ChatOptions chat;
   std::vector<std::string> stop;
+  app::GrammarOptions grammar;
   int64_t max_tokens = 1024;
   llm::SamplerOptions sampler;
 };
@@ -56,7 +57,8 @@ class Chat {
         output_(output),
         session_(engine, *model.tokenizer, chat_template, model.eos),
         history_(options.chat.system),
-        render_(options.chat.render_options()) {}
+        render_(options.chat.render_options()),
+        grammar_(options.grammar.read()) {}
 
   void run() {
     LineInput input;
@@ -90,6 +92,7 @@ class Chat {
     // Another draw for each answer, which depends on nothing but the seed and the place.
     answer.sampler.seed += draws_++;
     answer.stop = options_.stop;
+    answer.grammar = grammar_;
     answer.chat = render_;
     bool ends_line = true;
     answer.on_text = [&](std::string_view text) {
@@ -184,6 +187,7 @@ class Chat {
   llm::ChatSession session_;
   ChatHistory history_;
   llm::ChatTemplateOptions render_;
+  const std::shared_ptr<const llm::Grammar> grammar_;
   Json answers_ = Json::array();
   uint64_t draws_ = 0;
 };
@@ -199,6 +203,7 @@ int run(ChatCommand options, const Output& output) {
   progress.begin("load");
   options.model.watcher = progress.watcher();
   options.chat.render_options();  // reports an error early
+  options.grammar.read();
   std::optional<llm::ChatTemplate> chat_template;
   options.model.with_folder = [&](const std::string& folder) {
     chat_template = options.chat.load(folder, options.model.model);
@@ -225,6 +230,7 @@ void add_chat(Registration registration) {
   add_options(*command, options->model);
   add_options(*command, options->chat);
   add_stop_option(*command, options->stop);
+  add_options(*command, options->grammar);
   command->add_option("--max-tokens", options->max_tokens, "Most tokens of an answer")
       ->capture_default_str();
   add_options(*command, options->sampler);

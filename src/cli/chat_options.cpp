@@ -29,4 +29,11 @@ void add_stop_option(CLI::App& command, std::vector<std::string>& stop) {
       ->allow_extra_args(false);
 }
 
+void add_options(CLI::App& command, app::GrammarOptions& options) {
+  command.add_option("--grammar", options.grammar_file,
+                     "File of a grammar that the answer follows, in GBNF (docs/chat.md)");
+  command.add_option("--json-schema", options.schema_file,
+                     "File of a JSON schema that the answer follows");
+}
+
 }  // namespace tapml::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/chat.h"
+#include "app/grammar.h"
 #include "app/text_inputs.h"
 #include "cli/command.h"
 
@@ -15,5 +16,6 @@ void add_options(CLI::App& command, app::ChatOptions& options);  // --system, --
 // has a place in one text. `hint` says which command takes them.
 void refuse_inputs(const app::TextInputOptions& inputs, const std::string& hint);
 void add_stop_option(CLI::App& command, std::vector<std::string>& stop);
+void add_options(CLI::App& command, app::GrammarOptions& options);  // --grammar, --json-schema
 
 }  // namespace tapml::cli

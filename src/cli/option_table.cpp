@@ -7,9 +7,9 @@ namespace tapml::cli {
 
 namespace {
 
-constexpr std::string_view kInput = "Input", kSampling = "Sampling", kTarget = "Target",
-                           kServer = "Server", kCompilation = "Compilation", kOutput = "Output",
-                           kLimits = "Limits", kAdvanced = "Advanced";
+constexpr std::string_view kInput = "Input", kSampling = "Sampling", kPrograms = "Programs",
+                           kTarget = "Target", kServer = "Server", kCompilation = "Compilation",
+                           kOutput = "Output", kLimits = "Limits", kAdvanced = "Advanced";
 
 constexpr OptionRow kRows[] = {
     {"--prompt", kInput, "TEXT"},
@@ -20,6 +20,8 @@ constexpr OptionRow kRows[] = {
     {"--chat-template", kInput, "FILE"},
     {"--chat-variables", kInput, "JSON"},
     {"--stop", kInput, "TEXT"},
+    {"--grammar", kInput, "FILE"},
+    {"--json-schema", kInput, "FILE"},
     {"--text", kInput, "TEXT"},
     {"--texts", kInput, "FILE"},
     {"--tokens", kInput, "ID,..."},
@@ -54,18 +56,18 @@ constexpr OptionRow kRows[] = {
     {"--seed", kSampling, "SEED"},
     {"check-import --seed", kInput, "SEED"},
 
-    {"--mode", kSampling, ""},
-    {"--policy", kSampling, ""},
+    {"--mode", kPrograms, ""},
+    {"--policy", kPrograms, ""},
     {"--compiler", kInput, ""},
-    {"--slack", kSampling, "FACTOR"},
-    {"--operators", kSampling, "N"},
-    {"--language", kSampling, "SHARE"},
-    {"--native", kSampling, "SHARE"},
-    {"--variants", kSampling, "SHARE"},
-    {"--mutants", kSampling, "SHARE"},
-    {"--depth", kSampling, "N"},
-    {"--coverage", kSampling, "FILE"},
-    {"--count", kSampling, "N"},
+    {"--slack", kPrograms, "FACTOR"},
+    {"--operators", kPrograms, "N"},
+    {"--language", kPrograms, "SHARE"},
+    {"--native", kPrograms, "SHARE"},
+    {"--variants", kPrograms, "SHARE"},
+    {"--mutants", kPrograms, "SHARE"},
+    {"--depth", kPrograms, "N"},
+    {"--coverage", kPrograms, "FILE"},
+    {"--count", kPrograms, "N"},
 
     {"--target", kTarget, "TARGET"},
     {"--from", kTarget, "TARGET"},

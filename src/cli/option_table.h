@@ -7,8 +7,9 @@
 namespace tapml::cli {
 
 // The headings of --help, in order. Positional arguments come before them.
-inline constexpr std::array kOptionGroups = {"Input",       "Sampling", "Target", "Server",
-                                             "Compilation", "Output",   "Limits", "Advanced"};
+inline constexpr std::array kOptionGroups = {"Input",  "Sampling", "Programs",
+                                             "Target", "Server",   "Compilation",
+                                             "Output", "Limits",   "Advanced"};
 
 struct OptionRow {
   std::string_view name;   // "--target"; "rpc serve --memory" if it differs for a command

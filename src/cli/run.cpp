@@ -18,6 +18,7 @@
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
+#include "llm/grammar/token_mask.h"
 #include "llm/stop_texts.h"
 
 namespace tapml::cli {
@@ -32,6 +33,7 @@ struct RunOptions {
   bool is_chat = false;
   ChatOptions chat;
   std::vector<std::string> stop;
+  app::GrammarOptions grammar;
   int64_t max_tokens = 64;
   llm::SamplerOptions sampler;
 };
@@ -102,6 +104,7 @@ int run(RunOptions options, const Output& output) {
   }
   // Checked before minutes of generating.
   if (!options.dump_logits.empty()) unwrap(check_writable(options.dump_logits));
+  const std::shared_ptr<const llm::Grammar> grammar = options.grammar.read();
   Trace trace(options.trace);
   Progress progress = Progress::to_stderr(output.json, Progress::kPatience);
   progress.begin("load");
@@ -135,6 +138,14 @@ int run(RunOptions options, const Output& output) {
   const bool shares_terminal = progress.live() && is_terminal(STDOUT_FILENO);
   Status files;
   llm::StopTexts stop(options.stop);
+  std::optional<llm::TokenTexts> token_texts;
+  std::optional<llm::TokenMask> mask;
+  if (grammar) {
+    token_texts.emplace(*model.tokenizer);
+    mask.emplace(grammar, *token_texts, model.eos);
+    generate.constrain = [&](std::span<float> logits) { mask->apply(logits); };
+  }
+  bool is_complete = false;  // the grammar allows no more
   std::string answer;
   const auto give = [&](const std::string& piece) {
     answer += piece;
@@ -144,7 +155,11 @@ int run(RunOptions options, const Output& output) {
     if (files = check_lost_files(); !files) return false;  // the text would be garbage from here on
     if (shares_terminal) progress.end("first token");
     give(stop.push(decoder.push(token)));
-    return !interrupted() && !stop.stopped();
+    if (mask) {
+      mask->accept(token);
+      is_complete = mask->is_over();
+    }
+    return !interrupted() && !is_complete && !stop.stopped();
   };
   trace.begin(*model.session, model.target.text);
   engine->set_watcher(progress.watcher());
@@ -172,7 +187,8 @@ int run(RunOptions options, const Output& output) {
        {"text", Json::string(answer)},
        {"target", Json::string(model.target.text)},
        {"stop_reason",
-        Json::string(stop.stopped() ? "stop" : llm::stop_reason_name(generation.reason))},
+        Json::string(is_complete || stop.stopped() ? "stop"
+                                                   : llm::stop_reason_name(generation.reason))},
        {"note", Json::string(note)},
        {"timings", Json::object({{"load", Json::number(load_seconds)},
                                  {"compile", Json::number(model.compile_seconds)},
@@ -199,6 +215,7 @@ void add_run(Registration registration) {
                     "Answer the prompt as a chat: through the model's chat template");
   add_options(*command, options->chat);
   add_stop_option(*command, options->stop);
+  add_options(*command, options->grammar);
   command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate")
       ->capture_default_str();
   add_options(*command, options->sampler);

@@ -96,6 +96,38 @@ void wait_for(int64_t seconds, const Done& is_done) {
   }
 }
 
+// What generates texts or vectors with a model.
+struct Services {
+  std::unique_ptr<llm::Engine> engine;
+  std::unique_ptr<llm::Embedder> embedder;
+  std::unique_ptr<server::TextService> texts;  // use the ones above
+  std::unique_ptr<server::EmbeddingService> embeddings;
+
+  int64_t context() const { return engine ? engine->capacity() : embedder->model().context; }
+  void stop() const {
+    if (texts) texts->stop();
+    if (embeddings) embeddings->stop();
+  }
+};
+
+Services start_services(const ReadyModel& model, const ServeModelOptions& options) {
+  Services services;
+  if (llm::is_encoder(model.executable->model)) {
+    services.embedder = make_embedder(model);
+    services.embeddings =
+        std::make_unique<server::EmbeddingService>(*services.embedder, options.service.waiting);
+    return services;
+  }
+  services.engine = make_engine(model, options.context);
+  if (services.engine->reads_features()) {
+    throw_user("the model reads features, and requests have none", options.model.model,
+               "a model of texts", services.engine->model().architecture);
+  }
+  services.texts =
+      unwrap(server::TextService::start(*services.engine, *model.tokenizer, options.service));
+  return services;
+}
+
 int run(ServeModelOptions options, const Output& output) {
   refuse_inputs(options.model.inputs, "tapml run takes it for a single text");
   const std::vector<std::string> keys = read_keys(options.key_file);
@@ -104,27 +136,23 @@ int run(ServeModelOptions options, const Output& output) {
   Progress progress = Progress::to_stderr(output.json, Progress::kPatience);
   progress.begin("load");
   options.model.watcher = progress.watcher();
+  options.model.use = app::ModelUse::kEither;
   std::optional<llm::ChatTemplate> chat_template;
   options.model.with_folder = [&](const std::string& folder) {
     chat_template = options.chat.find(folder);
   };
   const ReadyModel model = make_ready(options.model, {});
-  auto engine = make_engine(model, options.context);
-  if (engine->reads_features()) {
-    throw_user("the model reads features, and requests have none", options.model.model,
-               "a model of texts", engine->model().architecture);
-  }
-  auto service = unwrap(server::TextService::start(*engine, *model.tokenizer, options.service));
+  const Services services = start_services(model, options);
   std::unique_ptr<server::HttpServer> web;
   server::ApiOptions api_options;
   api_options.access = {.keys = keys, .origins = options.origins, .is_loopback = !http.anywhere};
   api_options.connections = [&web] { return web ? web->connections() : 0; };
-  server::Api api(*service,
+  server::Api api({.texts = services.texts.get(), .embeddings = services.embeddings.get()},
                   {.name = served_name(options),
                    .tokenizer = model.tokenizer.get(),
                    .chat_template = chat_template ? &*chat_template : nullptr,
                    .end_tokens = model.eos,
-                   .context = engine->capacity()},
+                   .context = services.context()},
                   std::move(api_options));
   install_stop_handler();
   web = unwrap(
@@ -140,14 +168,14 @@ int run(ServeModelOptions options, const Output& output) {
   output.document(Json::object(
       {{"address", Json::string(address)}, {"model", Json::string(served_name(options))}}));
   std::fflush(stdout);
-  if (!chat_template) {
+  if (services.texts && !chat_template) {
     Progress::line_to_stderr("the model has no chat template: only /v1/completions is served");
   }
   while (!stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   // Texts that have begun may end; then all others end with an error.
   web->close();
   wait_for(options.drain_seconds, [&] { return web->open_exchanges() == 0; });
-  service->stop();
+  services.stop();
   wait_for(2, [&] { return web->open_exchanges() == 0; });
   web.reset();
   return kDone;

@@ -69,7 +69,12 @@ Result<Answer> ChatSession::answer(const Json& messages, const AnswerOptions& op
 
   StreamDecoder decoder(tokenizer_);
   StopTexts stop(options.stop);
-  bool goes_on = true;
+  std::optional<TokenMask> mask;
+  if (options.grammar) {
+    if (!token_texts_) token_texts_.emplace(tokenizer_);
+    mask.emplace(options.grammar, *token_texts_, end_tokens_);
+  }
+  bool goes_on = true, is_complete = false;
   const auto give = [&](const std::string& text) {
     if (text.empty() || !goes_on) return;
     answer.text += text;
@@ -79,12 +84,17 @@ Result<Answer> ChatSession::answer(const Json& messages, const AnswerOptions& op
   generate.max_tokens = options.max_tokens;
   generate.eos = end_tokens_;
   generate.sampler = options.sampler;
+  if (mask) generate.constrain = [&](std::span<float> logits) { mask->apply(logits); };
   const double start = seconds_now();
   generate.on_token = [&](int32_t token) {
     if (answer.tokens.empty()) answer.prefill_seconds = seconds_now() - start;
     answer.tokens.push_back(token);
     give(stop.push(decoder.push(token)));
-    return goes_on && !stop.stopped();
+    if (mask) {
+      mask->accept(token);
+      is_complete = mask->is_over();
+    }
+    return goes_on && !is_complete && !stop.stopped();
   };
   if (options.max_tokens < 1) {
     return fail(user_error("the number of tokens of an answer is too small", "max_tokens",
@@ -105,7 +115,8 @@ Result<Answer> ChatSession::answer(const Json& messages, const AnswerOptions& op
   }
   if (goes_on) give(stop.push(decoder.finish()));
   if (goes_on) give(stop.finish());
-  answer.end = run ? answer_end_of(run->reason, stop.stopped()) : AnswerEnd::kCancelled;
+  answer.end =
+      run ? answer_end_of(run->reason, is_complete || stop.stopped()) : AnswerEnd::kCancelled;
   if (run) answer.decode_steps = run->decode_steps;
   if (!run && !answer.tokens.empty()) answer.decode_steps = std::ssize(answer.tokens) - 1;
   const double seconds = seconds_now() - start;

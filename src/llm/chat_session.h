@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "io/json.h"
 #include "llm/chat_template.h"
 #include "llm/engine.h"
+#include "llm/grammar/token_mask.h"
 #include "llm/tokenizer/tokenizer.h"
 
 namespace tapml::llm {
@@ -18,6 +21,8 @@ struct AnswerOptions {
   int64_t max_tokens = 1024;  // at least 1
   SamplerOptions sampler;
   std::vector<std::string> stop;  // texts that end an answer; they are not in it
+  // Of an answer, which ends where it allows no more (kStopText); null: any text.
+  std::shared_ptr<const Grammar> grammar;
   ChatTemplateOptions chat;
   // Receives the answer in pieces of whole characters, never an empty one; false ends it.
   std::function<bool(std::string_view text)> on_text;
@@ -64,7 +69,8 @@ class ChatSession {
   const Tokenizer& tokenizer_;
   const ChatTemplate& template_;
   std::vector<int32_t> end_tokens_;
-  std::vector<int32_t> read_;  // the tokens in the engine's cache
+  std::vector<int32_t> read_;              // the tokens in the engine's cache
+  std::optional<TokenTexts> token_texts_;  // made for the first answer with a grammar
 };
 
 }  // namespace tapml::llm

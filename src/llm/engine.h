@@ -48,6 +48,9 @@ struct GenerateOptions {
   // Logits without a token to take (NaN, +infinity, only -infinity) end the text (kNotFinite).
   // Otherwise they are an error that names the kernel where they began.
   bool not_finite_ends = false;
+  // Sets the logits of tokens that may not follow to -infinity; the host then chooses. For one text
+  // only. UserError if no token is left.
+  std::function<void(std::span<float> logits)> constrain;
   // Receives each generated token except the stop token; false ends the text.
   std::function<bool(int32_t token)> on_token;
 };

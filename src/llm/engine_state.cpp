@@ -380,13 +380,21 @@ Result<int32_t> Engine::State::choose(const Tensor& logits) {
   return tokens.values<int32_t>()[0];
 }
 
-Result<int32_t> Engine::State::choose_here(const Tensor& logits) {
-  TAPML_ASSIGN(const HostTensor row, bytes_of(logits));
+Result<int32_t> Engine::State::choose_here(const Tensor& logits, const Constrain& constrain) {
+  TAPML_ASSIGN(HostTensor row, bytes_of(logits));
   if (generator_of != session.generation()) {  // a restore replaced it
     TAPML_ASSIGN(generator, runtime::download(*sampler_state.tensor()));
     generator_of = session.generation();
   }
-  const Result<int32_t> token = sample_token(row.values<float>(), sampler, generator);
+  const bool is_constrained = constrain && llm::check_logits(row.values<float>());
+  if (is_constrained) constrain(row.mutable_values<float>());
+  Result<int32_t> token = sample_token(row.values<float>(), sampler, generator);
+  if (!token && is_constrained) {
+    return fail(user_error("no token of the vocabulary continues the text as the grammar says",
+                           "grammar", "a grammar of texts that the tokenizer can write",
+                           "none of " + std::to_string(model.vocabulary) + " tokens",
+                           "simplify the grammar, or leave it out"));
+  }
   if (!token) return -1;
   if (sampler.temperature > 0) {
     TAPML_ASSIGN(Tensor advanced, runtime::upload(session, generator));

@@ -137,8 +137,10 @@ struct Engine::State {
   Result<HostTensor> bytes_of(const runtime::Tensor& logits);
   // The next token of one sequence by the sampler's options; -1 if the logits have none to take.
   Result<int32_t> choose(const runtime::Tensor& logits);
-  // The same on the host.
-  Result<int32_t> choose_here(const runtime::Tensor& logits);
+  // The same on the host, of the tokens that `constrain` leaves, if it is given; UserError if it
+  // leaves none.
+  using Constrain = std::function<void(std::span<float>)>;
+  Result<int32_t> choose_here(const runtime::Tensor& logits, const Constrain& constrain = {});
   // Whether the model itself draws at random: it has the function, and the device has f64.
   bool draws() const;
   // The model's `draw`: a token for each row of the logits, -1 for a row without one. Advances

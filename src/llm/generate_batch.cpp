@@ -156,6 +156,9 @@ Result<std::vector<Generation>> Engine::generate_batch(
   if (options.keep_logits) {
     return fail(user_error("logits can be kept for one text only", "keep_logits", "generate()"));
   }
+  if (options.constrain) {
+    return fail(user_error("one text only can be constrained", "constrain", "generate()"));
+  }
   reset();
   TAPML_TRY(set_sampler(options.sampler));
   return BatchGenerator(*state_, options).run(prompts);

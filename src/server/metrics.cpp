@@ -27,15 +27,35 @@ std::string DurationHistogram::text(const std::string& name, const std::string& 
   return text.str();
 }
 
-std::string metrics_text(const Metrics& metrics, const llm::ContinuousBatch::Counts& counts,
-                         int64_t connections) {
-  std::string text;
-  const auto add = [&](const std::string& own, const std::string& type, const std::string& help,
-                       int64_t value) {
+namespace {
+
+// Appends values to the text of an answer.
+auto appends_to(std::string& text) {
+  return [&text](const std::string& own, const std::string& type, const std::string& help,
+                 int64_t value) {
     const std::string name = "tapml_" + own;
     text += "# HELP " + name + " " + help + "\n# TYPE " + name + " " + type + "\n" + name + " " +
             std::to_string(value) + "\n";
   };
+}
+
+}  // namespace
+
+std::string embedding_metrics_text(const EmbeddingCounts& counts, int64_t connections) {
+  std::string text;
+  const auto add = appends_to(text);
+  add("connections", "gauge", "Open connections", connections);
+  add("requests_waiting", "gauge", "Requests that wait", counts.waiting);
+  add("requests_ended_total", "counter", "Requests that ended", counts.ended);
+  add("requests_failed_total", "counter", "Requests that ended with an error", counts.failed);
+  add("prompt_tokens_total", "counter", "Tokens of texts", counts.tokens);
+  return text;
+}
+
+std::string metrics_text(const Metrics& metrics, const llm::ContinuousBatch::Counts& counts,
+                         int64_t connections) {
+  std::string text;
+  const auto add = appends_to(text);
   add("connections", "gauge", "Open connections", connections);
   add("texts_running", "gauge", "Texts that are generated", counts.running);
   add("texts_waiting", "gauge", "Texts that wait for a place", counts.waiting);

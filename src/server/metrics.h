@@ -7,6 +7,7 @@
 #include <string>
 
 #include "llm/batching/continuous_batch.h"
+#include "server/embedding_service.h"
 
 namespace tapml::server {
 
@@ -30,6 +31,8 @@ struct Metrics {
   DurationHistogram steps;           // of the engine
 };
 
+// Of a server of vectors.
+std::string embedding_metrics_text(const EmbeddingCounts& counts, int64_t connections);
 std::string metrics_text(const Metrics& metrics, const llm::ContinuousBatch::Counts& counts,
                          int64_t connections);
 

@@ -1,6 +1,8 @@
 // `tapml chat`, and the options of `tapml run` for prompts and chats.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "support/program.h"
 
 namespace tapml {
@@ -22,6 +24,13 @@ ProgramOptions with_input(const std::string& text) {
   ProgramOptions options;
   options.input = text;
   return options;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 ProgramResult run_demo(std::vector<std::string> args, const ProgramOptions& options = {}) {
@@ -116,6 +125,48 @@ TEST(RunStop, IsNotPrinted) {
   EXPECT_EQ(json.find("text")->as_string(), text.substr(0, text.find(stop)));
   EXPECT_EQ(json.find("stop_reason")->as_string(), "stop");
   EXPECT_LT(integers(json.find("tokens")).size(), integers(whole.find("tokens")).size());
+}
+
+TEST(RunGrammar, TheAnswerIsOneOfItsTexts) {
+  TempFolder folder;
+  write_bytes(folder / "grammar", "root ::= (\"yes\" | \"no\") \"!\"\n");
+  for (const char* seed : {"1", "2", "3"}) {
+    const Json answer = run_demo({"--prompt", "Emma was", "--grammar", folder / "grammar", "--seed",
+                                  seed, "--temperature", "1", "--json"})
+                            .json();
+    const std::string text = answer.find("text")->as_string();
+    EXPECT_TRUE(text == "yes!" || text == "no!") << text;
+    EXPECT_EQ(answer.find("stop_reason")->as_string(), "stop");
+  }
+  write_bytes(folder / "schema", R"({"type": "object", "required": ["age"],
+      "properties": {"age": {"enum": [7, 8]}}, "additionalProperties": false})");
+  const ProgramResult json =
+      run_program({"run", kDemoModel, "--prompt", "Emma", "--json-schema", folder / "schema"});
+  const auto document = parse_json(json.out, "answer");
+  ASSERT_TRUE(document) << json.out;
+  EXPECT_GE(document->find("age")->as_integer(), 7);
+  // Each answer of a chat has it from its beginning.
+  const ProgramResult chat = chat_demo({"--grammar", folder / "grammar"}, "Emma\nHarriet\n");
+  for (const std::string& line : lines_of(chat.out)) {
+    EXPECT_TRUE(line == "yes!" || line == "no!") << chat.out;
+  }
+  EXPECT_EQ(lines_of(chat.out).size(), 2u);
+}
+
+TEST(RunGrammar, IsRefusedWithItsPlace) {
+  TempFolder folder;
+  const std::string file = folder / "grammar";
+  const auto refused = [&](std::vector<std::string> args, const std::vector<std::string>& says) {
+    args.insert(args.begin(), {"run", kDemoModel, "--prompt", "a"});
+    expect_failure(args, 2, says);
+  };
+  write_bytes(file, "root = \"a\"\n");
+  refused({"--grammar", file}, {file + ":1:6", "::="});
+  refused({"--json-schema", file}, {file + ":1:1"});
+  refused({"--grammar", folder / "none"}, {"none"});
+  write_bytes(folder / "schema", R"({"type": "text"})");
+  refused({"--json-schema", folder / "schema"}, {"schema:1:", "the type is not known"});
+  refused({"--grammar", file, "--json-schema", file}, {"one of --grammar and --json-schema"});
 }
 
 // In one file, as a terminal shows them.

@@ -291,8 +291,8 @@ TEST_F(CompileCache, CorruptedEntriesAreReplaced) {
   compile(folder_ / "cache");
   int64_t kernels = cached(compile(folder_ / "cache"));
   std::vector<std::string> paths;
-  for (const std::string& name : testing::names_under(folder_ / "cache/v2")) {
-    if (name.size() > 10) paths.push_back(folder_ / "cache/v2/" + name);
+  for (const std::string& name : testing::names_under(folder_ / "cache/v1")) {
+    if (name.size() > 10) paths.push_back(folder_ / "cache/v1/" + name);
   }
   ASSERT_GT(paths.size(), 3u);
   // The executable is larger than any kernel.

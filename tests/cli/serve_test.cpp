@@ -1,9 +1,11 @@
 // `tapml serve`: OpenAI's interface over the demo model.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "support/background_server.h"
+#include "support/encoder_folder.h"
 #include "support/http_client.h"
 #include "support/program.h"
 
@@ -44,8 +46,10 @@ class Server {
 
  private:
   static std::vector<std::string> with_model(std::vector<std::string> args) {
-    args.insert(args.begin(),
-                {kDemoModel, "--listen", "127.0.0.1:0", "--chat-template", kServeTemplate});
+    if (std::ranges::find(args, "--chat-template") == args.end()) {
+      args.insert(args.end(), {"--chat-template", kServeTemplate});
+    }
+    args.insert(args.begin(), {kDemoModel, "--listen", "127.0.0.1:0"});
     return args;
   }
   BackgroundServer process_;
@@ -205,7 +209,11 @@ TEST(Serve, ReportsProbabilitiesModelsAndMetrics) {
   EXPECT_EQ(error_code(client.get("/v1/models/other")), "model_not_found");
   EXPECT_EQ(client.get("/health").body, R"({"status": "ok"})");
   EXPECT_NE(client.get("/").body.find("<!doctype html>"), std::string::npos);
-  const std::string metrics = client.get("/metrics").body;
+  // Counts are of a moment ago.
+  std::string metrics;
+  for (int i = 0; i < 500 && !metrics.contains("\ntapml_generated_tokens_total 3\n"); ++i) {
+    metrics = client.get("/metrics").body;
+  }
   EXPECT_NE(metrics.find("\ntapml_generated_tokens_total 3\n"), std::string::npos) << metrics;
   EXPECT_NE(metrics.find("tapml_first_token_seconds_count 1\n"), std::string::npos);
 }
@@ -236,6 +244,73 @@ TEST(Serve, RefusesWhatItCannotDo) {
   EXPECT_NE(large.json().find("error")->find("message")->as_string().find("too large"),
             std::string::npos);
   EXPECT_EQ(client.get("/v1/models", "Origin: http://example.com\r\n").status, 403);
+}
+
+TEST(Serve, ARequiredCallIsMade) {
+  TempFolder folder;
+  const std::string file = folder / "tools.jinja";
+  write_bytes(file,
+              "{{ bos_token }}{% if tools %}Within <tool_call></tool_call>: {{ tools | tojson }}\n"
+              "{% endif %}{% for message in messages %}{{ message.content }}\n{% endfor %}");
+  Server server({"--chat-template", file});
+  HttpClient client(server.port());
+  const std::string tools = R"(, "tools": [{"type": "function", "function": {"name": "age_of",
+      "parameters": {"type": "object", "required": ["years"], "additionalProperties": false,
+      "properties": {"years": {"enum": [20, 21]}}}}}], "parallel_tool_calls": false)";
+  const HttpReply reply = client.post(
+      kChat, "{" + kQuestion + tools + R"(, "tool_choice": "required", "max_tokens": 200})");
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const Json choice = reply.json().find("choices")->items()[0];
+  EXPECT_EQ(choice.find("finish_reason")->as_string(), "tool_calls") << reply.body;
+  const Json* calls = choice.find("message")->find("tool_calls");
+  ASSERT_TRUE(calls && calls->items().size() == 1) << reply.body;
+  const Json& function = *calls->items()[0].find("function");
+  EXPECT_EQ(function.find("name")->as_string(), "age_of");
+  const std::string arguments = function.find("arguments")->as_string();
+  EXPECT_TRUE(arguments == R"({"years":20})" || arguments == R"({"years":21})") << arguments;
+  // A template without tools cannot ask for one.
+  Server plain;
+  HttpClient other(plain.port());
+  EXPECT_EQ(
+      error_code(other.post(kChat, "{" + kQuestion + tools + R"(, "tool_choice": "required"})")),
+      "no_tools");
+}
+
+TEST(Serve, MakesVectorsWithAnEncoder) {
+  const testing::EncoderFolder encoder("bert");
+  const testing::GoldenModel golden = testing::golden_encoder("bert", {});
+  const std::vector<std::string> words = testing::golden_words(golden);
+  const HostTensor expected = testing::expected_embeddings(golden, {});
+  BackgroundServer process({encoder.path(), "--listen", "127.0.0.1:0", "--name", "bert"}, {},
+                           "serve");
+  const std::string& address = process.endpoint();
+  HttpClient client(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  Json input = Json::array();
+  for (const std::string& text : words) input.push(Json::string(text));
+  const std::string path = "/v1/embeddings";
+  const HttpReply reply =
+      client.post(path, Json::object({{"model", Json::string("bert")}, {"input", input}}).dump());
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const Json json = reply.json();
+  const auto& data = json.find("data")->items();
+  ASSERT_EQ(data.size(), words.size());
+  HostTensor found = HostTensor::zeros(DType::kF32, expected.shape());
+  int64_t at = 0;
+  for (const Json& one : data) {
+    for (const Json& value : one.find("embedding")->items()) found.set_f64(at++, value.as_double());
+  }
+  ASSERT_EQ(at, found.size());
+  EXPECT_LE(testing::largest_difference(found, expected), testing::logit_tolerance(expected));
+
+  EXPECT_EQ(error_code(client.post(kChat, "{" + kQuestion + "}")), "wrong_model_kind");
+  EXPECT_EQ(client.post(path, R"({"input": [[100000]]})").status, 400);
+  EXPECT_EQ(client.post(path, R"({"input": "t1", "dimensions": 3})").status, 400);
+  EXPECT_TRUE(client.get("/metrics").body.contains("\ntapml_requests_ended_total 2\n"));
+  EXPECT_EQ(client.get("/health").status, 200);
+  EXPECT_EQ(process.end(), 0) << process.log();
+  Server texts;
+  HttpClient other(texts.port());
+  EXPECT_EQ(error_code(other.post(path, R"({"input": "a"})")), "wrong_model_kind");
 }
 
 TEST(Serve, NeedsAKeyOfItsFile) {

@@ -3,6 +3,7 @@
 Run by `make test-torch`, whose environment has the package. TAPML_PROGRAM is the program.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -15,16 +16,21 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 QUESTION = [{"role": "user", "content": "Emma was"}]
 
 
-@pytest.fixture(scope="module")
-def client():
-    command = [os.environ["TAPML_PROGRAM"], "serve", ROOT / "models/demo", "--listen", "127.0.0.1:0",
-               "--chat-template", ROOT / "examples/chat/plain.jinja"]
+@contextlib.contextmanager
+def served(*options):
+    command = [os.environ["TAPML_PROGRAM"], "serve", ROOT / "models/demo", "--listen", "127.0.0.1:0", *options]
     server = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
     address = server.stdout.readline().removeprefix("serving at ").strip()
     assert address, "the server did not start"
     yield openai.OpenAI(base_url=address + "/v1", api_key="none", max_retries=0)
     server.terminate()
     assert server.wait(20) == 0
+
+
+@pytest.fixture(scope="module")
+def client():
+    with served("--chat-template", ROOT / "examples/chat/plain.jinja") as one:
+        yield one
 
 
 def test_models(client):
@@ -65,6 +71,20 @@ def test_a_schema_constrains_an_answer(client):
     person = json.loads(answer.choices[0].message.content)
     assert set(person) == {"name", "rich"} and isinstance(person["rich"], bool)
     assert answer.choices[0].finish_reason == "stop"
+
+
+def test_a_call_that_must_be_made(tmp_path):
+    template = tmp_path / "tools.jinja"
+    template.write_text("{% if tools %}<tool_call></tool_call> {{ tools | tojson }}{% endif %}"
+                        "{% for message in messages %}{{ message.content }}{% endfor %}")
+    tools = [{"type": "function", "function": {"name": "age_of", "parameters": {
+        "type": "object", "properties": {"years": {"enum": [20, 21]}}, "required": ["years"],
+        "additionalProperties": False}}}]
+    with served("--chat-template", template) as client:
+        answer = client.chat.completions.create(model="demo", messages=QUESTION, tools=tools, max_tokens=200,
+                                                tool_choice="required", parallel_tool_calls=False)
+    [call] = answer.choices[0].message.tool_calls
+    assert call.function.name == "age_of" and json.loads(call.function.arguments)["years"] in (20, 21)
 
 
 def test_errors_are_the_packages(client):

@@ -2,7 +2,7 @@
 """Compares two folders of golden files: what is stored and what the scripts write now.
 
 Token ids, texts, tokenizers and generators must be equal. Logits may differ by 1e-5 of the largest one
-(another CPU rounds sums differently), greedy tokens from where the two likeliest were that close on,
+(another CPU rounds sums differently), greedy tokens from where the two most likely were that close on,
 floats of operators by 1e-6 relative. Logits that make_logits_llama_cpp.py wrote are left out: NEW has none.
 Usage: compare.py STORED NEW     Exit code 1 where they differ.
 """

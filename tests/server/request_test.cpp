@@ -119,7 +119,14 @@ TEST(ChatRequest, RefusesWhatIsWrongAndNamesIt) {
   refused(R"(, "response_format": {"type": "json_object"}, "grammar": "root ::= \"a\"")",
           "response_format", "one of");
   refused(R"(, "grammar": "root = a")", "grammar", "grammar:1:");
-  refused(R"(, "tool_choice": "required")", "tool_choice");
+  refused(R"(, "tool_choice": "required")", "tool_choice", "no tools");
+  const std::string tools = R"(, "tools": [{"type": "function", "function": {"name": "f"}}])";
+  refused(tools + R"(, "tool_choice": "always")", "tool_choice", "required");
+  refused(tools + R"(, "tool_choice": {"type": "function", "function": {"name": "g"}})",
+          "tool_choice", "\"g\"");
+  refused(tools + R"(, "tool_choice": "required", "grammar": "root ::= \"a\"")", "tool_choice",
+          "grammar");
+  refused(R"(, "parallel_tool_calls": 1)", "parallel_tool_calls");
   refused(R"(, "tools": [{"type": "function"}])", "tools");
   refused(R"(, "functions": [])", "functions", "not served");
   refused(R"(, "messages": [])", "", "messages");  // a member twice

@@ -187,7 +187,7 @@ TEST(MigrationState, DamageIsRefused) {
   };
   refused(kept.substr(0, kept.size() / 2), {"state.json"});
   refused("[]", {"state.json"});
-  refused("{\"tapml_migration\": 3}", {"another version", "version 2"});
+  refused("{\"tapml_migration\": 3}", {"another version", "version 1"});
   std::string wrong = kept;
   wrong.replace(wrong.find("\"failed\": \"none\""), 16, "\"failed\": \"luck\"");
   refused(wrong, {"state.json", "luck", "crash"});

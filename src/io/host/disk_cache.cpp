@@ -31,8 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The folder of the current entry layout; another layout uses another folder.
-constexpr const char* kVersionFolder = "v2";
-constexpr const char* kEarlierFolder = "v1";
+constexpr const char* kVersionFolder = "v1";
 constexpr const char* kKeyFile = "key";
 constexpr const char* kCountersFile = "counters";
 constexpr const char* kBoundFile = "max-bytes";
@@ -356,7 +355,6 @@ Result<int64_t> DiskCache::clear() {
   auto count = static_cast<int64_t>(state_->list().size());
   std::error_code error;
   fs::remove_all(state_->entries_folder(), error);
-  if (!error) fs::remove_all(fs::path(state_->options.folder) / kEarlierFolder, error);
   if (!error) fs::remove(state_->options.folder + "/" + kCountersFile, error);
   if (error) {
     return fail(user_error("the compile cache cannot be cleared", state_->options.folder,

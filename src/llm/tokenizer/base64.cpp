@@ -1,5 +1,6 @@
 #include "llm/tokenizer/base64.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tapml::tokenizer {
@@ -28,6 +29,22 @@ std::optional<std::string> decode_base64(std::string_view text) {
       bits = bits << 6 | static_cast<uint32_t>(digit);
     }
     for (size_t i = 0; i < 3 - padding; ++i) out += static_cast<char>(bits >> (16 - 8 * i) & 0xFF);
+  }
+  return out;
+}
+
+std::string encode_base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - at);
+    uint32_t bits = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      bits = bits << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+    }
+    for (size_t i = 0; i < 4; ++i) out += i <= count ? kDigits[bits >> (18 - 6 * i) & 63] : '=';
   }
   return out;
 }

@@ -112,7 +112,7 @@ class ServerCore {
   void remember(ServedVm& served, ServedCall& call) noexcept;
   Status resume(uint64_t id, const wire::Resume& request) noexcept;
   // Serves requests until one of them resumes the call. Its error is the run's.
-  Status stand(ServedCall& call) noexcept;
+  Status serve_suspended(ServedCall& call) noexcept;
   Result<std::span<const std::byte>> read_result(const runtime::Value& result,
                                                  const std::string& function,
                                                  size_t field) noexcept;

@@ -80,7 +80,7 @@ Status ServerCore::Dispatch::call(const runtime::CallSite& site, runtime::Argume
                    wire::CreateDispatched(builder, site.id, numbers, arguments, buffers, ranges))) {
     return fail(*core_.broken_);
   }
-  TAPML_TRY(core_.stand(*core_.call_));
+  TAPML_TRY(core_.serve_suspended(*core_.call_));
   vm_.set_deadline(core_.deadline_);  // of the client that waits now
   // The client knows what it wrote meanwhile.
   for (Known& one : known_) one.version = one.storage->version();
@@ -89,7 +89,7 @@ Status ServerCore::Dispatch::call(const runtime::CallSite& site, runtime::Argume
 
 // --- of the core -------------------------------------------------------------------------------
 
-Status ServerCore::stand(ServedCall& call) noexcept {
+Status ServerCore::serve_suspended(ServedCall& call) noexcept {
   // The frame of the call, which is used again once the call is done.
   std::vector<std::byte> head = std::move(head_);
   const CopyBudget copies = copies_;

@@ -1,12 +1,15 @@
 #include "server/openai/api.h"
 
+#include <atomic>
 #include <chrono>
 #include <iomanip>
 #include <random>
 #include <sstream>
 
 #include "server/openai/chat_page.h"
+#include "server/openai/embeddings.h"
 #include "server/openai/generation.h"
+#include "server/openai/tool_grammar.h"
 
 namespace tapml::server {
 
@@ -43,8 +46,8 @@ ApiResult<std::vector<int32_t>> encoded(Result<std::vector<int32_t>> tokens,
 
 }  // namespace
 
-Api::Api(TextService& service, ServedModel model, ApiOptions options)
-    : service_(service),
+Api::Api(ApiServices services, ServedModel model, ApiOptions options)
+    : services_(services),
       model_(std::move(model)),
       options_(std::move(options)),
       started_(seconds_since_1970()) {}
@@ -75,8 +78,20 @@ ApiResult<void> Api::check_length(int64_t prompt) const {
                        .code = "context_length_exceeded"});
 }
 
+ApiResult<void> Api::check_kind(bool embeds) const {
+  if (embeds == (services_.embeddings != nullptr)) return {};
+  return fail(ApiError{.status = 404,
+                       .message = embeds
+                                      ? "the model continues texts and makes no vectors of them; "
+                                        "/v1/chat/completions and /v1/completions are served"
+                                      : "the model is an encoder; /v1/embeddings is served",
+                       .param = "model",
+                       .code = "wrong_model_kind"});
+}
+
 ApiResult<void> Api::chat(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-  TAPML_ASSIGN(const ChatRequest asked, read_chat_request(request.body));
+  TAPML_TRY(check_kind(false));
+  TAPML_ASSIGN(ChatRequest asked, read_chat_request(request.body));
   TAPML_TRY(check_model(asked.generation.model));
   if (!model_.chat_template) {
     return fail(ApiError{.message = "the model has no chat template; /v1/completions works, and so "
@@ -93,14 +108,27 @@ ApiResult<void> Api::chat(const HttpRequest& request, const std::shared_ptr<Exch
   TAPML_ASSIGN(prompt.tokens, encoded(model_.tokenizer->encode(*text, false), "messages"));
   TAPML_TRY(check_length(std::ssize(prompt.tokens)));
   prompt.begins_in_thought = ends_in_thought(*text);
+  if (asked.requires_call) {
+    llm::ChatTemplateOptions without_tools = asked.render;
+    without_tools.tools = Json::null();
+    const Result<std::string> plain = model_.chat_template->render(asked.messages, without_tools);
+    if (plain && *plain == *text) {
+      return fail(ApiError{.message = "the model's chat template has no tools",
+                           .param = "tool_choice",
+                           .code = "no_tools"});
+    }
+    TAPML_ASSIGN(asked.generation.grammar,
+                 tool_grammar(asked, call_form_of(*text), prompt.begins_in_thought));
+  }
   const auto generation = std::make_shared<Generation>(
-      service_, exchange, origin_headers(options_.access, request),
+      *services_.texts, exchange, origin_headers(options_.access, request),
       new_head(ReplyKind::kChat, model_.name), asked.generation, asked.has_tools);
   return generation->start({prompt}, model_.end_tokens, model_.context);
 }
 
 ApiResult<void> Api::complete(const HttpRequest& request,
                               const std::shared_ptr<Exchange>& exchange) {
+  TAPML_TRY(check_kind(false));
   TAPML_ASSIGN(const CompletionRequest asked, read_completion_request(request.body));
   TAPML_TRY(check_model(asked.generation.model));
   std::vector<PromptTokens> prompts;
@@ -115,9 +143,52 @@ ApiResult<void> Api::complete(const HttpRequest& request,
     prompts.push_back(std::move(prompt));
   }
   const auto generation = std::make_shared<Generation>(
-      service_, exchange, origin_headers(options_.access, request),
+      *services_.texts, exchange, origin_headers(options_.access, request),
       new_head(ReplyKind::kCompletion, model_.name), asked.generation, false);
   return generation->start(prompts, model_.end_tokens, model_.context);
+}
+
+ApiResult<void> Api::embed(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+  TAPML_TRY(check_kind(true));
+  TAPML_ASSIGN(const EmbeddingsRequest asked, read_embeddings_request(request.body));
+  TAPML_TRY(check_model(asked.model));
+  EmbeddingRequest texts;
+  int64_t tokens = 0;
+  for (const Prompt& input : asked.inputs) {
+    if (const auto* text = std::get_if<std::string>(&input)) {
+      TAPML_ASSIGN(auto encoded_text, encoded(model_.tokenizer->encode_prompt(*text), "input"));
+      texts.texts.push_back(std::move(encoded_text));
+    } else {
+      texts.texts.push_back(std::get<std::vector<int32_t>>(input));
+    }
+    tokens += std::ssize(texts.texts.back());
+  }
+  const auto is_gone = std::make_shared<std::atomic<bool>>(false);
+  texts.is_wanted = [is_gone] { return !*is_gone; };
+  texts.on_end = [exchange, tokens, asked, name = model_.name,
+                  headers =
+                      origin_headers(options_.access, request)](const Result<HostTensor>& vectors) {
+    const auto respond = [&](const ApiError& error) {
+      exchange->respond(error.status, kJson, error.json().dump(), headers);
+    };
+    if (!vectors) return respond(api_error(vectors.error()));
+    const auto json = embeddings_json(name, *vectors, asked, tokens);
+    if (!json) return respond(json.error());
+    exchange->respond(200, kJson, json->dump(), headers);
+  };
+  exchange->on_gone([is_gone] { *is_gone = true; });
+  if (services_.embeddings->submit(std::move(texts))) return {};
+  return fail(refused_by_service(services_.embeddings->is_healthy()));
+}
+
+bool Api::is_healthy() const {
+  return services_.texts ? services_.texts->is_healthy() : services_.embeddings->is_healthy();
+}
+
+std::string Api::metrics() const {
+  const int64_t connections = options_.connections ? options_.connections() : 0;
+  if (!services_.texts) return embedding_metrics_text(services_.embeddings->counts(), connections);
+  return metrics_text(services_.texts->metrics(), services_.texts->counts(), connections);
 }
 
 ApiResult<void> Api::route(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
@@ -129,7 +200,8 @@ ApiResult<void> Api::route(const HttpRequest& request, const std::shared_ptr<Exc
   }
   const bool is_open = path == "/health" || path == "/";
   TAPML_TRY(check_access(options_.access, request, !is_open));
-  const bool posts = path == "/v1/chat/completions" || path == "/v1/completions";
+  const bool posts =
+      path == "/v1/chat/completions" || path == "/v1/completions" || path == "/v1/embeddings";
   const std::string models = "/v1/models";
   const bool gets =
       is_open || path == "/metrics" || path == models || path.starts_with(models + "/");
@@ -137,7 +209,7 @@ ApiResult<void> Api::route(const HttpRequest& request, const std::shared_ptr<Exc
     return fail(ApiError{.status = 404,
                          .message = "there is no " + path +
                                     "; there are /v1/chat/completions, /v1/completions, "
-                                    "/v1/models, /health, /metrics",
+                                    "/v1/embeddings, /v1/models, /health, /metrics",
                          .code = "unknown_url"});
   }
   if (request.method != (posts ? "POST" : "GET") && !(gets && request.method == "HEAD")) {
@@ -148,15 +220,13 @@ ApiResult<void> Api::route(const HttpRequest& request, const std::shared_ptr<Exc
   }
   if (path == "/v1/chat/completions") return chat(request, exchange);
   if (path == "/v1/completions") return complete(request, exchange);
+  if (path == "/v1/embeddings") return embed(request, exchange);
   if (path == "/health") {
-    const bool works = service_.is_healthy();
+    const bool works = is_healthy();
     exchange->respond(works ? 200 : 503, kJson,
                       works ? R"({"status": "ok"})" : R"({"status": "engine failed"})", headers);
   } else if (path == "/metrics") {
-    exchange->respond(200, "text/plain; version=0.0.4; charset=utf-8",
-                      metrics_text(service_.metrics(), service_.counts(),
-                                   options_.connections ? options_.connections() : 0),
-                      headers);
+    exchange->respond(200, "text/plain; version=0.0.4; charset=utf-8", metrics(), headers);
   } else if (path == "/") {
     exchange->respond(200, "text/html; charset=utf-8", chat_page(),
                       {{"Content-Security-Policy", chat_page_policy()}});

@@ -21,4 +21,12 @@ ApiError api_error(const Error& error) {
           .code = is_over ? "shutting_down" : "engine_failed"};
 }
 
+ApiError refused_by_service(bool is_healthy) {
+  return {.status = is_healthy ? 429 : 503,
+          .message = is_healthy ? "too many requests wait; try again later"
+                                : "the engine has failed; the server must be started anew",
+          .type = is_healthy ? "rate_limit_error" : "server_error",
+          .code = is_healthy ? "queue_full" : "engine_failed"};
+}
+
 }  // namespace tapml::server

@@ -24,6 +24,8 @@ using ApiResult = std::expected<T, ApiError>;
 
 // A UserError is the request's (400); an error of the device or the program is the server's.
 ApiError api_error(const Error& error);
+// Of a request that a service does not take: too many wait, or the device is lost.
+ApiError refused_by_service(bool is_healthy);
 
 }  // namespace tapml::server
 

@@ -47,13 +47,7 @@ ApiResult<void> Generation::start(const std::vector<PromptTokens>& prompts,
     const auto id = service_.submit(std::move(served));
     if (!id) {
       cancel();
-      const bool is_full = service_.is_healthy();
-      return fail(ApiError{.status = is_full ? 429 : 503,
-                           .message = is_full ? "too many requests wait; try again later"
-                                              : "the engine has failed; the server must be started "
-                                                "anew",
-                           .type = is_full ? "rate_limit_error" : "server_error",
-                           .code = is_full ? "queue_full" : "engine_failed"});
+      return fail(refused_by_service(service_.is_healthy()));
     }
     const std::lock_guard lock(mutex_);
     ids_.push_back(*id);

@@ -5,29 +5,16 @@
 #include <limits>
 #include <random>
 
-#include "io/json_reader.h"
 #include "llm/grammar/json_schema.h"
+#include "server/openai/prompts.h"
 
 namespace tapml::server {
 
 namespace {
 
-constexpr const char* kSource = "request";
+constexpr const char* kSource = kRequestSource;
 constexpr int64_t kMostChoices = 16;
 constexpr int64_t kMostStopTexts = 16;
-
-std::unexpected<ApiError> refuse(const std::string& param, const std::string& message,
-                                 const std::string& code = "") {
-  return std::unexpected(ApiError{.message = message, .param = param, .code = code});
-}
-
-template <typename T>
-ApiResult<T> checked(Result<T> value, const std::string& param) {
-  if (value) return *std::move(value);
-  ApiError error = api_error(value.error());
-  error.param = param;
-  return std::unexpected(std::move(error));
-}
 
 uint64_t random_seed() {
   std::random_device device;
@@ -246,20 +233,34 @@ ApiResult<Json> read_messages(const JsonObjectReader& reader) {
   return messages;
 }
 
-// The tools that the model may call, or null.
-ApiResult<Json> read_tools(const JsonObjectReader& reader) {
+// The name of the tool that "tool_choice" names; empty for another form.
+std::string named_tool(const Json& choice) {
+  const Json* function = choice.find("function");
+  const Json* name = function ? function->find("name") : nullptr;
+  return name ? name->as_string() : "";
+}
+
+// The tools that the model may call, and whether it must.
+ApiResult<void> read_tools(const JsonObjectReader& reader, ChatRequest& request) {
   TAPML_ASSIGN(const std::vector<Json>* const tools,
                checked(reader.optional_array("tools"), "tools"));
+  TAPML_ASSIGN(request.parallel_calls,
+               checked(reader.bool_or("parallel_tool_calls", true), "parallel_tool_calls"));
   if (const Json* choice = reader.find("tool_choice")) {
     const std::string word = choice->as_string();
-    if (word == "none") return Json::null();
-    if (word != "auto") {
-      return refuse("tool_choice", "\"auto\" and \"none\" are served, not " + json_excerpt(*choice),
+    if (word == "none") return {};
+    request.required_tool = named_tool(*choice);
+    request.requires_call = word == "required" || !request.required_tool.empty();
+    if (!request.requires_call && word != "auto") {
+      return refuse("tool_choice",
+                    "the choice is \"auto\", \"none\", \"required\" or {\"type\": \"function\", "
+                    "\"function\": {\"name\": NAME}}, not " +
+                        json_excerpt(*choice),
                     "unsupported_parameter");
     }
   }
-  if (!tools || tools->empty()) return Json::null();
-  for (const Json& tool : *tools) {
+  bool has_required = request.required_tool.empty();
+  for (const Json& tool : tools ? *tools : std::vector<Json>{}) {
     const Json* function = tool.find("function");
     const Json* name = function ? function->find("name") : nullptr;
     if (!name || !name->is_string()) {
@@ -267,12 +268,19 @@ ApiResult<Json> read_tools(const JsonObjectReader& reader) {
                     "a tool is an object with \"type\": \"function\" and a \"function\" "
                     "that has a name");
     }
+    has_required |= name->as_string() == request.required_tool;
   }
-  return Json::array(*tools);
-}
-
-ApiResult<Json> parse_body(const std::string& body) {
-  return checked(parse_json(body, kSource, {.max_depth = 64, .max_values = 1 << 20}), "");
+  request.has_tools = tools && !tools->empty();
+  if (request.requires_call && (!request.has_tools || !has_required)) {
+    return refuse("tool_choice", request.has_tools
+                                     ? "there is no tool \"" + request.required_tool + "\""
+                                     : "a call is required, and there are no tools");
+  }
+  if (request.requires_call && request.generation.grammar) {
+    return refuse("tool_choice", "an answer that must be a call has no other grammar");
+  }
+  if (request.has_tools) request.render.tools = Json::array(*tools);
+  return {};
 }
 
 }  // namespace
@@ -283,8 +291,7 @@ ApiResult<ChatRequest> read_chat_request(const std::string& body) {
   ChatRequest request;
   TAPML_ASSIGN(request.generation, read_generation(reader, true));
   TAPML_ASSIGN(request.messages, read_messages(reader));
-  TAPML_ASSIGN(request.render.tools, read_tools(reader));
-  request.has_tools = !request.render.tools.is_null();
+  TAPML_TRY(read_tools(reader, request));
   TAPML_ASSIGN(const auto variables,
                checked(reader.optional_object("chat_template_kwargs"), "chat_template_kwargs"));
   if (variables) request.render.variables = variables->json();
@@ -301,33 +308,7 @@ ApiResult<CompletionRequest> read_completion_request(const std::string& body) {
   if (echo || best > 1) {
     return refuse(echo ? "echo" : "best_of", "it is not served", "unsupported_parameter");
   }
-  const Json* prompt = reader.find("prompt");
-  if (!prompt) return refuse("prompt", "there is no prompt");
-  const auto is_token = [](const Json& item) {
-    return item.is_integer() && item.as_integer() >= 0 && item.as_integer() <= (1 << 30);
-  };
-  const auto add = [&](const Json& item) {
-    if (item.is_string()) {
-      request.prompts.emplace_back(item.as_string());
-      return true;
-    }
-    if (!item.is_array() || item.items().empty() || !std::ranges::all_of(item.items(), is_token)) {
-      return false;
-    }
-    std::vector<int32_t> tokens;
-    for (const Json& token : item.items()) {
-      tokens.push_back(static_cast<int32_t>(token.as_integer()));
-    }
-    request.prompts.emplace_back(std::move(tokens));
-    return true;
-  };
-  bool is_good = add(*prompt);
-  if (!is_good && prompt->is_array() && !prompt->items().empty()) {
-    is_good = std::ranges::all_of(prompt->items(), add);
-  }
-  if (!is_good) {
-    return refuse("prompt", "a prompt is a text, a list of token ids, or a list of these");
-  }
+  TAPML_ASSIGN(request.prompts, read_prompts(reader, "prompt"));
   if (std::ssize(request.prompts) * request.generation.choices > kMostChoices) {
     return refuse("prompt",
                   "at most " + std::to_string(kMostChoices) + " texts are generated for a request");

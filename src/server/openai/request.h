@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "io/json.h"
@@ -14,6 +13,7 @@
 #include "llm/grammar/grammar.h"
 #include "llm/sampler.h"
 #include "server/openai/api_error.h"
+#include "server/openai/prompts.h"
 
 namespace tapml::server {
 
@@ -36,13 +36,15 @@ struct ChatRequest {
   GenerationRequest generation;
   Json messages = Json::array();  // as a chat template takes them
   llm::ChatTemplateOptions render;
-  bool has_tools = false;  // that the model may call
+  bool has_tools = false;      // that the model may call
+  bool requires_call = false;  // the answer is a call of a tool
+  std::string required_tool;   // of this one; empty: of any
+  bool parallel_calls = true;  // there may be several calls
 };
 
 struct CompletionRequest {
   GenerationRequest generation;
-  // Texts, or token ids.
-  std::vector<std::variant<std::string, std::vector<int32_t>>> prompts;
+  std::vector<Prompt> prompts;
 };
 
 // Unknown members are ignored, because clients send many; known ones of another type or out of

@@ -14,7 +14,7 @@ namespace tapml::topdown {
 
 namespace {
 
-constexpr int64_t kSchema = 2;
+constexpr int64_t kSchema = 1;
 
 // Whether it crashed or hung, alone or in the model.
 bool has_ended_its_session(const MigrationStep& step) {

@@ -27,7 +27,7 @@ void fields(A& a, ImportCheck& x) {
   a("class", x.model_class);
   a("dtype", x.dtype);
   a.derived("passed", [&] { return Json::boolean(x.passed()); });
-  a.since("compared", x.compared);
+  a("compared", x.compared);
   a("tokens", x.tokens);
   a("values", x.values);
   a("kernels", x.kernels);

@@ -34,7 +34,6 @@ inline constexpr bool is_list<std::set<T>> = true;
 
 // What both archives have in common, so that one list of fields is written and read:
 //   a("key", x.field)             a field; a structure is an object, a list an array
-//   a.since("key", x.field)       a field that files of earlier versions lack
 //   a.present("key", x.field)     an std::optional, omitted if empty
 //   a.nullable("key", x.field)    a field that is null if empty
 //   a.choice("key", x.field, last, name)   an enum from 0 to `last`
@@ -50,10 +49,6 @@ class JsonWriter {
   template <class T>
   void operator()(const char* key, const T& value) {
     json_.set(key, json_of(value));
-  }
-  template <class T>
-  void since(const char* key, const T& value) {
-    (*this)(key, value);
   }
   template <class T>
   void present(const char* key, const std::optional<T>& value) {
@@ -139,10 +134,6 @@ class JsonFieldReader {
   template <class T>
   void operator()(const char* key, T& value) {
     note(read(key, value));
-  }
-  template <class T>
-  void since(const char* key, T& value) {
-    if (has(key)) (*this)(key, value);
   }
   template <class T>
   void present(const char* key, std::optional<T>& value) {

@@ -16,7 +16,7 @@ void fields(A& a, MigrationStep& x) {
   a("hybrid", x.hybrid);
   a("dispatched", x.dispatched);
   a("copies", x.copies);
-  a.since("repeated", x.repeated);
+  a("repeated", x.repeated);
 }
 
 template <class A>
@@ -28,7 +28,7 @@ void fields(A& a, LayerStep& x) {
   a("hybrid", x.hybrid);
   a("dispatched", x.dispatched);
   a("copies", x.copies);
-  a.since("repeated", x.repeated);
+  a("repeated", x.repeated);
 }
 
 template <class A>
@@ -74,7 +74,7 @@ void fields(A& a, Migration& x) {
   a("target_ran_alone", x.target_ran);
   a("whole_model", x.whole);
   a("repeated", x.repeated);
-  a.since("margins", x.margins);
+  a("margins", x.margins);
   a("source_tokens", x.source_tokens);
   a("target_tokens", x.target_tokens);
   a("first_divergence", x.first_divergence);

@@ -254,8 +254,8 @@ void fields(A& a, KernelVerdict& x) {
   a("target", x.worst.target);
   a("source", x.worst.source);
   if (A::kReads) settle(x.worst);
-  a.since("launches", x.launches);
-  a.since("call_groups", x.groups);
+  a("launches", x.launches);
+  a("call_groups", x.groups);
   a("seconds", x.seconds);
   if (A::kReads && a.has("group")) x.group.emplace();
   if (x.group) fields(a, *x.group);

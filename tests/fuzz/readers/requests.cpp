@@ -1,6 +1,8 @@
 // Requests of OpenAI's interface: any body is read, or refused with an answer that is JSON.
 #include "finding.h"
+#include "server/openai/embeddings.h"
 #include "server/openai/request.h"
+#include "server/openai/tool_grammar.h"
 
 using namespace tapml;                // NOLINT(google-build-using-namespace)
 using namespace tapml::fuzz_readers;  // NOLINT(google-build-using-namespace)
@@ -21,6 +23,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check(request.error());
   } else {
     require(!request->messages.items().empty(), "a chat without messages");
+    for (const server::CallForm form :
+         {server::CallForm::kTagged, server::CallForm::kList, server::CallForm::kObject}) {
+      if (!request->requires_call) break;
+      const auto grammar = server::tool_grammar(*request, form, false);
+      if (!grammar) check(grammar.error());
+    }
     for (const Json& message : request->messages.items()) {
       const Json* role = message.find("role");
       const Json* content = message.find("content");
@@ -32,6 +40,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check(request.error());
   } else {
     require(!request->prompts.empty(), "a completion without prompts");
+  }
+  if (const auto request = server::read_embeddings_request(body); !request) {
+    check(request.error());
+  } else {
+    require(!request->inputs.empty(), "embeddings without inputs");
   }
   return 0;
 }

@@ -72,8 +72,8 @@ TEST(DiskCache, ReportsUnusableFolders) {
 
 std::string only_entry(const std::string& folder) {
   std::string found;
-  for (const std::string& name : testing::names_under(folder + "/v2")) {
-    if (name.size() > 3) found = folder + "/v2/" + name;
+  for (const std::string& name : testing::names_under(folder + "/v1")) {
+    if (name.size() > 3) found = folder + "/v1/" + name;
   }
   return found;
 }
@@ -175,7 +175,7 @@ TEST(DiskCache, FullDisk) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(testing::names_under(folder / "cache/v2").size(), 2u);  // a folder and its entry
+  EXPECT_EQ(testing::names_under(folder / "cache/v1").size(), 2u);  // a folder and its entry
 }
 
 // Existing entries are still read, and there is only one warning.
@@ -207,7 +207,7 @@ TEST(DiskCache, AReadOnlyFolder) {
   waitpid(child, &status, 0);
   for (const std::string& path : folders) chmod(path.c_str(), 0700);
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(testing::names_under(folder / "cache/v2").size(), 2u);  // a folder and its entry
+  EXPECT_EQ(testing::names_under(folder / "cache/v1").size(), 2u);  // a folder and its entry
 }
 
 // Concurrent processes and threads; some are killed midway.

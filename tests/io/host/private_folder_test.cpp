@@ -153,7 +153,7 @@ TEST(DiskCacheSafety, AnEntryOfAnotherKeyIsRemovedWithAWarning) {
     DiskCache cache({folder / name, {}});
     cache.put(kCachedName, cached_bytes());
   }
-  const std::string entry = "/v2/01/23456789abcdef";
+  const std::string entry = "/v1/01/23456789abcdef";
   ASSERT_NE(testing::read_bytes(folder / "mine" + entry),
             testing::read_bytes(folder / "theirs" + entry));
   fs::copy_file(folder / "theirs" + entry, folder / "mine" + entry,
