@@ -1,0 +1,37 @@
+#include "target/features.h"
+#include "target/target.h"
+
+namespace tapml::target {
+
+// WebGPU's default limits, which every browser grants. No integers or floats of 64 bits; those of 8
+// and 16 bits are parts of words in memory.
+Description describe_webgpu() {
+  Description d;
+  d.doc = "WGSL compute shaders on WebGPU, in a tab of a browser";
+  d.code = "wgsl";
+  d.compiles_to = "WGSL";
+  d.gpu_like = true;
+  d.fused_fma = false;
+  d.workgroup_threads = 64;
+  d.index_bits = 32;
+  d.local_buffer_bytes = 8 << 10;  // of a function's variables, by the language's limits
+  d.limits.max_workgroup_threads = 256;
+  d.limits.max_local_memory = 16 << 10;
+  d.limits.max_binding_bytes = 128 << 20;
+  d.limits.max_bindings = 8;
+  d.limits.buffer_alignment = 256;
+  d.features = f32_features();
+  for (const DType wide : {DType::kI64, DType::kU64, DType::kF64}) {
+    d.features.storage_dtypes.erase(wide);
+    d.features.compute_dtypes.erase(wide);
+  }
+  d.features.narrow_stores = false;
+  d.features.local_memory = true;
+  d.options = {"groups", "schedule"};
+  // WGSL: division within 2.5 ULP, inverse square roots within 2.
+  d.allowances.relaxed_division = true;
+  d.own_process = true;
+  return d;
+}
+
+}  // namespace tapml::target
