@@ -174,6 +174,12 @@ class Dialect {
     static_cast<void>(dtype);
     return "(" + a + " " + op + " " + b + ")";
   }
+  // A comparison as infix(), without parentheses.
+  virtual std::string compare(const std::string& a, const char* op, const std::string& b,
+                              DType dtype) const {
+    static_cast<void>(dtype);
+    return a + " " + op + " " + b;
+  }
   // Whether the float in variable `name` is NaN.
   virtual std::string is_nan(const std::string& name) const { return name + " != " + name; }
   // The low bits of an integer expression as a value of `dtype`, a type that the language computes
@@ -216,7 +222,8 @@ const Dialect& host_c_dialect();
 // fields of words, and narrow stores update words atomically), and 64-bit arithmetic. PlatformError
 // (kLimit) if a function needs more.
 std::unique_ptr<const Dialect> glsl_dialect(const target::Description& target);
-// The same limits: no 64-bit types; narrow loads extract fields of words.
+// Integers of 64 bits are pairs of words; narrow loads extract fields of words. PlatformError
+// (kLimit) for f64.
 std::unique_ptr<const Dialect> wgsl_dialect(const target::Description& target);
 
 }  // namespace tapml::codegen

@@ -71,7 +71,7 @@ class Wgsl : public Dialect, public VectorOperations {
         return "i32";
       case DType::kI64:
       case DType::kU64:
-        refuse(std::string(dtype_name(dtype)) + ": it has no integers of 64 bits");
+        return "vec2<u32>";
       case DType::kF64:
         refuse("f64: it has no floats of 64 bits");
     }
@@ -80,7 +80,11 @@ class Wgsl : public Dialect, public VectorOperations {
 
   std::string int_literal(int64_t value, DType dtype) const override {
     if (dtype == DType::kBool) return value ? "true" : "false";
-    type_name(dtype);  // rejects unsupported types
+    if (is_pair(dtype)) {
+      const auto bits = static_cast<uint64_t>(value);
+      return "vec2<u32>(" + std::to_string(static_cast<uint32_t>(bits)) + "u, " +
+             std::to_string(bits >> 32) + "u)";
+    }
     if (is_unsigned_integer(dtype)) return std::to_string(static_cast<uint32_t>(value)) + "u";
     if (value == INT32_MIN) return "(-2147483647i - 1i)";
     const std::string text = std::to_string(value) + "i";
@@ -263,8 +267,13 @@ class Wgsl : public Dialect, public VectorOperations {
   }
   std::string infix(const std::string& a, const char* op, const std::string& b,
                     DType dtype) const override {
+    if (is_pair(dtype)) return pair_infix(a, op, b, dtype);
     const bool is_plain = dtype == DType::kBool || !is_constant(a) || !is_constant(b);
     return "(" + (is_plain ? a : concealed(a, dtype)) + " " + op + " " + b + ")";
+  }
+  std::string compare(const std::string& a, const char* op, const std::string& b,
+                      DType dtype) const override {
+    return is_pair(dtype) ? infix(a, op, b, dtype) : a + " " + op + " " + b;
   }
   std::string is_nan(const std::string& name) const override {
     return "tapml_is_nan(" + concealed_constant(name, DType::kF32) + ")";
@@ -274,7 +283,12 @@ class Wgsl : public Dialect, public VectorOperations {
     if (from == to) return text;
     // Narrow floats are held in f32.
     if (to == DType::kF32 && (from == DType::kF16 || from == DType::kBF16)) return text;
-    if (to == DType::kBF16 || to == DType::kF16) return round_narrow("f32(" + text + ")", to);
+    if (to == DType::kBF16 || to == DType::kF16) {
+      return round_narrow(is_pair(from) ? convert(text, from, DType::kF32) : "f32(" + text + ")",
+                          to);
+    }
+    if (is_pair(from)) return from_pair(text, from, to);
+    if (is_pair(to)) return to_pair(text, from, to);
     if (to == DType::kBool) {
       const std::string zero = is_float(from) ? float_literal(0, from) : int_literal(0, from);
       return "(" + text + " != " + zero + ")";
@@ -311,6 +325,10 @@ class Wgsl : public Dialect, public VectorOperations {
   // Amounts of 32 and more are taken modulo 32, but refused in constants.
   std::string shift(const std::string& a, const std::string& n, DType dtype,
                     bool left) const override {
+    if (is_pair(dtype)) {
+      const char* name = left ? "tapml_left_" : "tapml_right_";
+      return name + std::string(left ? "pair" : dtype_name(dtype)) + "(" + a + ", " + n + ".x)";
+    }
     std::string amount = "u32(" + n + ")";
     if (is_constant(n)) {
       const int64_t value = std::strtoll(n.c_str(), nullptr, 10);
@@ -323,6 +341,7 @@ class Wgsl : public Dialect, public VectorOperations {
   }
 
   std::string shift_fits(const std::string& n, DType dtype) const override {
+    if (is_pair(dtype)) return "(" + n + ".y == 0u && " + n + ".x < 64u)";
     return "u32(" + n + ") < " + int_literal(dtype_bits(dtype), DType::kU32);
   }
 
@@ -339,6 +358,7 @@ class Wgsl : public Dialect, public VectorOperations {
   std::string intrinsic(const std::string& name, const std::vector<std::string>& args,
                         DType dtype) const override {
     type_name(dtype);  // rejects unsupported types
+    if (is_pair(dtype)) return pair_intrinsic(name, args, dtype);
     const std::string first = concealed_constant(args[0], dtype);
     if (name == "rsqrt") return "(1.0f / sqrt(" + first + "))";
     if (name == "fma") return multiply_add(args[0], args[1], args[2], dtype);
@@ -361,6 +381,53 @@ class Wgsl : public Dialect, public VectorOperations {
 
   [[noreturn]] void refuse(const std::string& what) const {
     throw_platform(PlatformFault::kLimit, platform_ + " cannot run a kernel with " + what);
+  }
+
+  // ---- integers of 64 bits: the low word, then the high one
+
+  static bool is_pair(DType dtype) { return dtype == DType::kI64 || dtype == DType::kU64; }
+
+  static std::string pair_infix(const std::string& a, const std::string& op, const std::string& b,
+                                DType dtype) {
+    const std::string args = "(" + a + ", " + b + ")";
+    const std::string own = "_" + std::string(dtype_name(dtype));
+    if (op == "+") return "tapml_add_pair" + args;
+    if (op == "-") return "tapml_subtract_pair" + args;
+    if (op == "*") return "tapml_multiply_pair" + args;
+    if (op == "/") return "tapml_divide" + own + args;
+    if (op == "%") return "tapml_remainder" + own + args;
+    if (op == "==") return "all(" + a + " == " + b + ")";
+    if (op == "!=") return "any(" + a + " != " + b + ")";
+    if (op == "<") return "tapml_less" + own + args;
+    if (op == ">") return "tapml_less" + own + "(" + b + ", " + a + ")";
+    if (op == "<=") return "(!tapml_less" + own + "(" + b + ", " + a + "))";
+    if (op == "&" || op == "|" || op == "^") return "(" + a + " " + op + " " + b + ")";
+    throw_internal("an operator that WGSL does not know", op);
+  }
+
+  std::string from_pair(const std::string& text, DType from, DType to) const {
+    type_name(to);  // rejects unsupported types
+    if (is_pair(to)) return text;
+    if (to == DType::kBool) return "any(" + text + " != vec2<u32>(0u, 0u))";
+    if (to == DType::kF32) {
+      return "tapml_f32_of_" + std::string(dtype_name(from)) + "(" + text + ")";
+    }
+    return convert("(" + text + ").x", DType::kU32, to);
+  }
+
+  static std::string to_pair(const std::string& text, DType from, DType to) {
+    if (is_float(from)) return "tapml_to_" + std::string(dtype_name(to)) + "(" + text + ")";
+    if (is_signed_integer(from)) return "tapml_pair_of_i32(" + text + ")";
+    return "vec2<u32>(u32(" + text + "), 0u)";
+  }
+
+  static std::string pair_intrinsic(const std::string& name, const std::vector<std::string>& args,
+                                    DType dtype) {
+    const std::string own = "_" + std::string(dtype_name(dtype)) + "(";
+    if (name == "abs") return "tapml_abs_i64(" + args[0] + ")";
+    if (name == "mul_high") return "tapml_mul_high" + own + args[0] + ", " + args[1] + ")";
+    if (name == "popcount") return "tapml_popcount_pair(" + args[0] + ")";
+    throw_internal("intrinsic " + name + " of 64-bit integers");
   }
 
   // Unsigned, because the step past the end may exceed i32.

@@ -3,8 +3,8 @@
 
 namespace tapml::target {
 
-// WebGPU's default limits, which every browser grants. No integers or floats of 64 bits; those of 8
-// and 16 bits are parts of words in memory.
+// WebGPU's default limits, which every browser grants. Code has words only: integers of 64 bits are
+// pairs of them, those of 8 and 16 bits and narrow floats are parts of them in memory.
 Description describe_webgpu() {
   Description d;
   d.doc = "WGSL compute shaders on WebGPU, in a tab of a browser";
@@ -21,10 +21,8 @@ Description describe_webgpu() {
   d.limits.max_bindings = 8;
   d.limits.buffer_alignment = 256;
   d.features = f32_features();
-  for (const DType wide : {DType::kI64, DType::kU64, DType::kF64}) {
-    d.features.storage_dtypes.erase(wide);
-    d.features.compute_dtypes.erase(wide);
-  }
+  d.features.storage_dtypes.erase(DType::kF64);
+  d.features.compute_dtypes.erase(DType::kF64);
   d.features.narrow_stores = false;
   d.features.local_memory = true;
   d.options = {"groups", "schedule"};
