@@ -163,7 +163,10 @@ class Dialect {
     return thread;
   }
 
-  // a where the condition holds, otherwise b. Languages may evaluate both.
+  // Whether conditional() computes both values: those that read memory are then chosen by
+  // statements.
+  virtual bool computes_both() const { return false; }
+  // a where the condition holds, otherwise b.
   virtual std::string conditional(const std::string& condition, const std::string& a,
                                   const std::string& b) const {
     return "(" + condition + " ? " + a + " : " + b + ")";

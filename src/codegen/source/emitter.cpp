@@ -426,7 +426,9 @@ class FunctionEmitter : private CodeText {
   std::string select(const PrimExpr& e) {
     std::string condition = expr(e.operand(0));
     Aside a = aside(e.operand(1)), b = aside(e.operand(2));
-    if (a.statements.empty() && b.statements.empty()) {
+    const bool may_compute_both =
+        !dialect_.computes_both() || (!reads_memory(e.operand(1)) && !reads_memory(e.operand(2)));
+    if (a.statements.empty() && b.statements.empty() && may_compute_both) {
       return dialect_.conditional(condition, a.value, b.value);
     }
     std::string result = unique("chosen");
@@ -438,6 +440,17 @@ class FunctionEmitter : private CodeText {
     block("if (" + condition + ")", [&] { assign(a); });
     block("else", [&] { assign(b); });
     return result;
+  }
+
+  // Loads besides those of single elements in registers.
+  static bool reads_memory(const PrimExpr& e) {
+    bool found = false;
+    visit_expr(e, [&](const PrimExpr& part) {
+      if (part.kind() != ExprKind::kLoad) return;
+      const Buffer buffer = load_buffer(part);
+      found |= buffer->scope != Scope::kLocal || local_size(buffer) > 1;
+    });
+    return found;
   }
 
   // An expression and the statements that it needs, which are not written yet; each is emitted

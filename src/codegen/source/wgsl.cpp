@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "codegen/source/dialect.h"
 #include "codegen/source/literal.h"
@@ -96,6 +97,10 @@ class Wgsl : public Dialect, public VectorOperations {
     auto narrow = static_cast<float>(value);
     if (dtype == DType::kBF16) narrow = bf16_to_f32(f32_to_bf16(narrow));
     if (dtype == DType::kF16) narrow = f16_to_f32(f32_to_f16(narrow));
+    // The shortest decimal that rounds to the largest float is itself out of range.
+    if (std::abs(narrow) == std::numeric_limits<float>::max()) {
+      return narrow < 0 ? "(-0x1.fffffep+127f)" : "0x1.fffffep+127f";
+    }
     if (std::isfinite(narrow)) return decimal_operand(narrow, dtype, "f");
     uint32_t bits;
     std::memcpy(&bits, &narrow, 4);
@@ -261,6 +266,7 @@ class Wgsl : public Dialect, public VectorOperations {
     return "tapml_hidden(" + text + ")";
   }
 
+  bool computes_both() const override { return true; }
   std::string conditional(const std::string& condition, const std::string& a,
                           const std::string& b) const override {
     return "select(" + b + ", " + a + ", (" + condition + "))";
