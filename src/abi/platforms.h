@@ -10,6 +10,7 @@
   PLATFORM(opencl)                      \
   PLATFORM(vulkan)                      \
   PLATFORM(wasm)                        \
+  PLATFORM(webgpu)                      \
   PLATFORM(null)
 
 namespace tapml {

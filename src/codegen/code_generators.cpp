@@ -12,10 +12,8 @@ struct Row {
 };
 
 constexpr Row kGenerators[] = {
-    {"native", native_generator},
-    {"opencl-c", opencl_c_generator},
-    {"glsl", glsl_generator},
-    {"none", none_generator},
+    {"native", native_generator}, {"opencl-c", opencl_c_generator}, {"glsl", glsl_generator},
+    {"wgsl", wgsl_generator},     {"none", none_generator},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@ namespace tapml::codegen {
 const CodeGenerator& native_generator();    // "native": machine code and WebAssembly, through LLVM
 const CodeGenerator& opencl_c_generator();  // "opencl-c"
 const CodeGenerator& glsl_generator();      // "glsl": compiled to SPIR-V
+const CodeGenerator& wgsl_generator();      // "wgsl": text, one shader a launch
 const CodeGenerator& none_generator();      // "none": entries without code
 
 // The generator set in the target's row, otherwise the one that its description names.

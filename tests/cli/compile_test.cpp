@@ -52,7 +52,7 @@ TEST(Compile, TextModuleOnEveryTargetWithDumps) {
   TempFolder folder;
   testing::write_bytes(folder / "program.txt", kMatmulSilu);
   auto is_legalized = [](const std::string& name) { return name.ends_with("_legalize.txt"); };
-  for (const char* target : {"cpu", "opencl", "vulkan", "wasm", "null"}) {
+  for (const char* target : {"cpu", "opencl", "vulkan", "wasm", "webgpu", "null"}) {
     const std::string dumps = folder / target;
     ProgramResult result = run_program(
         {"compile", folder / "program.txt", "--target", target, "--dump-ir", dumps, "--json"});

@@ -41,8 +41,11 @@ TEST_F(KernelShow, OfEveryTarget) {
   const size_t begin = names.out.find("softmax_"), end = names.out.find(' ', begin);
   ASSERT_NE(end, std::string::npos) << names.out;
   const std::string kernel = names.out.substr(begin, end - begin);
-  const std::map<std::string, std::string> code = {
-      {"cpu", "retq"}, {"opencl", "__kernel"}, {"vulkan", "#version"}, {"wasm", ".functype"}};
+  const std::map<std::string, std::string> code = {{"cpu", "retq"},
+                                                   {"opencl", "__kernel"},
+                                                   {"vulkan", "#version"},
+                                                   {"wasm", ".functype"},
+                                                   {"webgpu", "@compute"}};
   for (const auto& [target, part] : code) {
     const ProgramResult shown = show({kernel, "--target", target});
     ASSERT_EQ(shown.exit_code, 0) << shown.all();

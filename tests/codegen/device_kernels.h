@@ -79,6 +79,13 @@ class DeviceKernels {
     return number;
   }
 
+  // The code of all kernels.
+  ModuleBlob code() const {
+    ModuleBlob blob = codegen::compile_module(functions_, target_);
+    if (blob.format == codegen::kSpirvFormat) expect_valid_spirv(blob);
+    return blob;
+  }
+
   // Generates the code of all kernels and loads it.
   void load() {
     executable_->modules.push_back(code());
@@ -117,12 +124,6 @@ class DeviceKernels {
   }
 
  private:
-  ModuleBlob code() const {
-    ModuleBlob blob = codegen::compile_module(functions_, target_);
-    if (blob.format == codegen::kSpirvFormat) expect_valid_spirv(blob);
-    return blob;
-  }
-
   static constexpr int64_t kGuard = 256;
   static constexpr std::byte kMark{0x5a};
 

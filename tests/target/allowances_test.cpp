@@ -39,6 +39,7 @@ TEST(TargetAllowances, StartFromWhatThePlatformDocuments) {
   EXPECT_EQ(allowed_on("wasm"), "");
   EXPECT_EQ(allowed_on("opencl"), "division=relaxed");
   EXPECT_EQ(allowed_on("vulkan"), "division=relaxed");
+  EXPECT_EQ(allowed_on("webgpu"), "division=relaxed");
   EXPECT_EQ(allowed_on("opencl:precision=tf32"), "precision=tf32, division=relaxed");
   EXPECT_EQ(allowed_on("opencl:division=ieee"), "");
 }

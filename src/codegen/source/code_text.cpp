@@ -19,9 +19,10 @@ std::string CodeText::unique(const std::string& hint) {
   return base + "_" + std::to_string(counters_[base]++);
 }
 
-void CodeText::declare(std::string declaration) {
+void CodeText::declare(std::string declaration, std::string name) {
   define();
   declared_ = std::move(declaration);
+  declared_name_ = std::move(name);
 }
 
 void CodeText::define() {
@@ -30,27 +31,26 @@ void CodeText::define() {
 
 void CodeText::line(const std::string& text) {
   const std::string declared = std::exchange(declared_, {});
-  const std::string name = declared.substr(declared.rfind(' ') + 1);
-  const bool defines = !declared.empty() && text.starts_with(name + " = ");
+  const bool defines = !declared.empty() && text.starts_with(declared_name_ + " = ");
   if (!declared.empty() && !defines) line(declared + ";");
   out_ += std::string(2 * static_cast<size_t>(depth_), ' ') +
-          (defines ? declared + text.substr(name.size()) : text) + "\n";
+          (defines ? declared + text.substr(declared_name_.size()) : text) + "\n";
 }
 
 std::string CodeText::named(const std::string& text, const std::string& type, bool index) {
   const bool is_simple = text.find_first_of(" (?[") == std::string::npos;
   if (is_simple) return text;
-  std::string definition = type;
-  definition += " = " + text;
+  std::string key = type;
+  key += " = " + text;
   if (index) {
-    auto known = index_values_.find(definition);
+    auto known = index_values_.find(key);
     if (known != index_values_.end()) return known->second;
   }
   std::string result = unique("t");
-  line("const " + type + " " + result + " = " + text + ";");
+  line(definition(type, result, text));
   if (index) {
-    index_values_.emplace(definition, result);
-    index_names_.push_back(std::move(definition));
+    index_values_.emplace(key, result);
+    index_names_.push_back(std::move(key));
   }
   return result;
 }

@@ -9,12 +9,13 @@ namespace tapml::codegen {
 
 class CodeText {
  public:
+  virtual ~CodeText() = default;
   // A name that nothing else has. Always with a suffix, to avoid the language's keywords.
   std::string unique(const std::string& hint);
 
   void line(const std::string& text);
-  // A declaration ("float sum") that the next line completes if it assigns to the name.
-  void declare(std::string declaration);
+  // A declaration of `name` ("float sum") that the next line completes if it assigns to it.
+  void declare(std::string declaration, std::string name);
   // Writes the pending declaration.
   void define();
   // Statements that were written aside.
@@ -59,10 +60,14 @@ class CodeText {
   // All that was written, at the depth of the body of a function's outermost loop.
   std::string take() { return std::move(out_); }
 
+  // The definition of a value in the language.
+  virtual std::string definition(const std::string& type, const std::string& name,
+                                 const std::string& value) const = 0;
+
  private:
   std::string out_;
   int depth_ = 2;
-  std::string declared_;
+  std::string declared_, declared_name_;
   std::map<std::string, int> counters_;  // by name, without suffix
   // Variables that hold indices in scope, by type and text; the texts in order of definition.
   std::map<std::string, std::string> index_values_;

@@ -37,6 +37,8 @@ class VectorOperations {
   // a where the mask is set, otherwise b.
   virtual std::string vector_select(const std::string& mask, const std::string& a,
                                     const std::string& b) const = 0;
+  // Dialect::hidden() for a vector.
+  virtual std::string vector_hidden(const std::string& text) const { return text; }
 };
 
 // What a function calls its parts; names are unique.
@@ -104,6 +106,23 @@ class Dialect {
     return store(buffer, index, dtype, value);
   }
 
+  // A value that does not change.
+  virtual std::string definition(const std::string& type, const std::string& name,
+                                 const std::string& value) const {
+    return "const " + type + " " + name + " = " + value + ";";
+  }
+  // The declaration of a variable, without its semicolon.
+  virtual std::string variable(const std::string& type, const std::string& name) const {
+    return type + " " + name;
+  }
+  // The head of a loop in which `var` counts from `first` to below `end`; step "" is 1.
+  virtual std::string counting(const std::string& type, const std::string& var,
+                               const std::string& first, const std::string& end,
+                               const std::string& step) const {
+    return "for (" + type + " " + var + " = " + first + "; " + var + " < " + end + "; " +
+           (step.empty() ? "++" + var : var + " += " + step) + ")";
+  }
+
   // A statement that adds to a sum that may be reordered.
   virtual std::string free_order(const std::string& statement) const { return statement; }
 
@@ -144,6 +163,28 @@ class Dialect {
     return thread;
   }
 
+  // Whether conditional() computes both values: those that read memory are then chosen by
+  // statements.
+  virtual bool computes_both() const { return false; }
+  // a where the condition holds, otherwise b.
+  virtual std::string conditional(const std::string& condition, const std::string& a,
+                                  const std::string& b) const {
+    return "(" + condition + " ? " + a + " : " + b + ")";
+  }
+  // a op b for an operator that the language has with the meaning of docs/semantics.md.
+  virtual std::string infix(const std::string& a, const char* op, const std::string& b,
+                            DType dtype) const {
+    static_cast<void>(dtype);
+    return "(" + a + " " + op + " " + b + ")";
+  }
+  // A comparison as infix(), without parentheses.
+  virtual std::string compare(const std::string& a, const char* op, const std::string& b,
+                              DType dtype) const {
+    static_cast<void>(dtype);
+    return a + " " + op + " " + b;
+  }
+  // Whether the float in variable `name` is NaN.
+  virtual std::string is_nan(const std::string& name) const { return name + " != " + name; }
   // The low bits of an integer expression as a value of `dtype`, a type that the language computes
   // in a wider type (or leaves undefined on overflow).
   virtual std::string wrapped(const std::string& text, DType dtype) const = 0;
@@ -160,7 +201,7 @@ class Dialect {
                                    DType dtype) const;
   // Remainder of division toward zero; the divisor is neither 0 nor -1.
   virtual std::string remainder(const std::string& a, const std::string& b, DType dtype) const = 0;
-  // The same value (a float or an f32 vector) as an operand of arithmetic that might be a zero
+  // The same value as an operand of arithmetic that might be a zero
   // visible to the language's compilers. If they then deviate from IEEE 754, hides it from them.
   virtual std::string hidden(const std::string& text, DType dtype) const {
     static_cast<void>(dtype);
@@ -184,5 +225,8 @@ const Dialect& host_c_dialect();
 // fields of words, and narrow stores update words atomically), and 64-bit arithmetic. PlatformError
 // (kLimit) if a function needs more.
 std::unique_ptr<const Dialect> glsl_dialect(const target::Description& target);
+// Integers of 64 bits are pairs of words; narrow loads extract fields of words. PlatformError
+// (kLimit) for f64.
+std::unique_ptr<const Dialect> wgsl_dialect(const target::Description& target);
 
 }  // namespace tapml::codegen

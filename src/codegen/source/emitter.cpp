@@ -80,8 +80,7 @@ class FunctionEmitter : private CodeText {
     for (const auto& [var, value] : function_.coordinates) {
       const std::string text = expr(value);
       vars_[var.get()] = unique(var->name);
-      line("const " + dialect_.type_name(var.dtype()) + " " + vars_[var.get()] + " = " + text +
-           ";");
+      line(definition(dialect_.type_name(var.dtype()), vars_[var.get()], text));
     }
     shares_ = !names.shared.empty() || !names.sized_shared.empty();
     stmt(function_.body);
@@ -92,6 +91,11 @@ class FunctionEmitter : private CodeText {
   }
 
  private:
+  std::string definition(const std::string& type, const std::string& name,
+                         const std::string& value) const override {
+    return dialect_.definition(type, name, value);
+  }
+
   static int64_t local_size(const Buffer& buffer) {
     const std::optional<int64_t> elements = constant_size(buffer);
     if (!elements) throw_internal("local buffer of symbolic size", buffer->name);
@@ -132,12 +136,11 @@ class FunctionEmitter : private CodeText {
       case StmtKind::kAlloc: {
         const Buffer& buffer = as<AllocNode>(s).buffer;
         if (buffer->scope == Scope::kLocal) {
-          names_[buffer.get()] = unique(buffer->name);
+          const std::string& name = names_[buffer.get()] = unique(buffer->name);
           if (is_variable(buffer)) {
-            declare(dialect_.type_name(buffer->dtype) + " " + names_[buffer.get()]);
+            declare(dialect_.variable(dialect_.type_name(buffer->dtype), name), name);
           } else {
-            line(dialect_.local_declaration(names_[buffer.get()], buffer->dtype,
-                                            local_size(buffer)));
+            line(dialect_.local_declaration(name, buffer->dtype, local_size(buffer)));
           }
         }
         stmt(as<AllocNode>(s).body);
@@ -175,21 +178,21 @@ class FunctionEmitter : private CodeText {
       return block("", [&] {
         const std::string index =
             dialect_.thread_in_turn(dialect_.thread_index(subgroups_.width()), group_);
-        line("const " + type + " " + var + " = " + index + ";");
+        line(definition(type, var, index));
         thread_ = node.var;
         stmt(node.body);
         thread_ = Var();
       });
     }
     if (node.for_kind == ForKind::kThread) {
-      return block("for (" + type + " " + var + " = " + dialect_.thread_index(0) + "; " + var +
-                       " < " + extent + "; " + var + " += " +
-                       dialect_.int_literal(function_.workgroup_threads, node.var.dtype()) + ")",
-                   [&] { stmt(node.body); });
+      return block(
+          dialect_.counting(type, var, dialect_.thread_index(0), extent,
+                            dialect_.int_literal(function_.workgroup_threads, node.var.dtype())),
+          [&] { stmt(node.body); });
     }
     ++loop_depth_;
     const bool outer = std::exchange(vectorized_, node.for_kind == ForKind::kVectorized);
-    block("for (" + type + " " + var + " = 0; " + var + " < " + extent + "; ++" + var + ")", [&] {
+    block(dialect_.counting(type, var, "0", extent, ""), [&] {
       if (thread_ && has_joint(node.body)) {
         turn(node.body, var);
       } else {
@@ -238,12 +241,11 @@ class FunctionEmitter : private CodeText {
       const std::string type = dialect_.vector_type(buffer->dtype);
       const std::string value = unique(buffer->name + "_lanes");
       const bool is_half = vectors_.at(buffer.get()) != kVectorLanes;
-      line("const " + type + " " + value + " = " +
-           (is_half
-                ? half_of_lanes(buffer, e->operands, node.var)
-                : dialect_.load_vector(name(buffer), place_of_lanes(buffer, e->operands, node.var),
-                                       buffer->dtype)) +
-           ";");
+      const std::string text =
+          is_half ? half_of_lanes(buffer, e->operands, node.var)
+                  : dialect_.load_vector(
+                        name(buffer), place_of_lanes(buffer, e->operands, node.var), buffer->dtype);
+      line(definition(type, value, text));
       loaded_[e.get()] = value;
     });
     const bool whole = vectors_.contains(store.buffer.get());
@@ -337,7 +339,7 @@ class FunctionEmitter : private CodeText {
     const std::string index = dialect_.thread_in_turn(outer, loop_var);
     if (index == outer) return stmt(body);
     const std::string inner = unique(thread_->name);
-    line("const " + dialect_.type_name(thread_.dtype()) + " " + inner + " = " + index + ";");
+    line(definition(dialect_.type_name(thread_.dtype()), inner, index));
     vars_[thread_.get()] = inner;
     stmt(body);
     vars_[thread_.get()] = outer;
@@ -390,7 +392,7 @@ class FunctionEmitter : private CodeText {
         const PrimExpr& var = e.operand(0);
         std::string value = expr(e.operand(1));
         std::string temporary = unique(var->name);
-        line("const " + dialect_.type_name(var.dtype()) + " " + temporary + " = " + value + ";");
+        line(definition(dialect_.type_name(var.dtype()), temporary, value));
         vars_[var.get()] = temporary;
         if (is_data(e.operand(1))) data_vars_.insert(var.get());
         return expr(e.operand(2));
@@ -424,11 +426,13 @@ class FunctionEmitter : private CodeText {
   std::string select(const PrimExpr& e) {
     std::string condition = expr(e.operand(0));
     Aside a = aside(e.operand(1)), b = aside(e.operand(2));
-    if (a.statements.empty() && b.statements.empty()) {
-      return "(" + condition + " ? " + a.value + " : " + b.value + ")";
+    const bool may_compute_both =
+        !dialect_.computes_both() || (!reads_memory(e.operand(1)) && !reads_memory(e.operand(2)));
+    if (a.statements.empty() && b.statements.empty() && may_compute_both) {
+      return dialect_.conditional(condition, a.value, b.value);
     }
     std::string result = unique("chosen");
-    line(dialect_.type_name(e.dtype()) + " " + result + ";");
+    line(dialect_.variable(dialect_.type_name(e.dtype()), result) + ";");
     auto assign = [&](const Aside& side) {
       append(side.statements);
       line(result + " = " + side.value + ";");
@@ -436,6 +440,17 @@ class FunctionEmitter : private CodeText {
     block("if (" + condition + ")", [&] { assign(a); });
     block("else", [&] { assign(b); });
     return result;
+  }
+
+  // Loads besides those of single elements in registers.
+  static bool reads_memory(const PrimExpr& e) {
+    bool found = false;
+    visit_expr(e, [&](const PrimExpr& part) {
+      if (part.kind() != ExprKind::kLoad) return;
+      const Buffer buffer = load_buffer(part);
+      found |= buffer->scope != Scope::kLocal || local_size(buffer) > 1;
+    });
+    return found;
   }
 
   // An expression and the statements that it needs, which are not written yet; each is emitted
@@ -479,7 +494,7 @@ class FunctionEmitter : private CodeText {
       if (!second.statements.empty()) {
         // Statements of the second condition must not run if the first decides the result.
         std::string result = unique("holds");
-        line(dialect_.type_name(DType::kBool) + " " + result + " = " + a + ";");
+        line(dialect_.variable(dialect_.type_name(DType::kBool), result) + " = " + a + ";");
         block("if (" + std::string(e.kind() == ExprKind::kAnd ? "" : "!") + result + ")", [&] {
           append(second.statements);
           line(result + " = " + second.value + ";");

@@ -256,6 +256,9 @@ class Glsl : public Dialect, public VectorOperations {
                             const std::string& b) const override {
     return "mix(" + b + ", " + a + ", " + mask + ")";
   }
+  std::string vector_hidden(const std::string& text) const override {
+    return hidden(text, DType::kF32);
+  }
 
   std::string shared_declaration(const std::string& name, DType dtype,
                                  int64_t elements) const override {

@@ -47,9 +47,7 @@ std::string Operations::rounded(const std::string& text, DType dtype) const {
 std::string Operations::binary(const PrimExpr& e, const std::string& a, const std::string& b,
                                bool index, bool plain) const {
   DType dtype = e.operand(0).dtype();
-  auto infix = [&](const char* op) {
-    return rounded("(" + a + " " + op + " " + b + ")", e.dtype());
-  };
+  auto infix = [&](const char* op) { return rounded(dialect_.infix(a, op, b, dtype), e.dtype()); };
   auto arithmetic = [&](const char* op) {
     const bool exact = !is_integer(dtype) || index;
     return exact ? infix(op) : dialect_.wrapping(a, op, b, dtype);
@@ -101,9 +99,9 @@ std::string Operations::binary(const PrimExpr& e, const std::string& a, const st
 std::string Operations::extremum(ExprKind kind, const std::string& a, const std::string& b,
                                  DType dtype) const {
   const std::string x = temporary_(a, dtype), y = temporary_(b, dtype);
-  std::string takes = y + (kind == ExprKind::kMin ? " < " : " > ") + x;
-  if (is_float(dtype)) takes += " || " + y + " != " + y;  // NaN wins
-  return "(" + takes + " ? " + y + " : " + x + ")";
+  std::string takes = dialect_.compare(y, kind == ExprKind::kMin ? "<" : ">", x, dtype);
+  if (is_float(dtype)) takes += " || " + dialect_.is_nan(y);  // NaN wins
+  return dialect_.conditional(takes, y, x);
 }
 
 // Replaces the divisor by 1 where the language's division is undefined: for 0, and for -1 if the
@@ -117,7 +115,7 @@ std::string Operations::division(const PrimExpr& e, const std::string& a, const 
   const PrimExpr& divisor = e.operand(1);
   if (floor && is_power_of_two(divisor)) {
     if (!quotient) {
-      return "(" + a + " & " + dialect_.int_literal(divisor->int_value - 1, dtype) + ")";
+      return dialect_.infix(a, "&", dialect_.int_literal(divisor->int_value - 1, dtype), dtype);
     }
     const int bits = std::countr_zero(static_cast<uint64_t>(divisor->int_value));
     return dialect_.shift(a, dialect_.int_literal(bits, dtype), dtype, false);
@@ -127,26 +125,29 @@ std::string Operations::division(const PrimExpr& e, const std::string& a, const 
   std::string zero = dialect_.int_literal(0, dtype), one = dialect_.int_literal(1, dtype);
   std::string minus_one = is_signed ? dialect_.int_literal(-1, dtype) : "";
   std::string x = temporary_(a, dtype), y = temporary_(b, dtype), d = y;
-  std::string guard = may_be_zero ? y + " == " + zero : "";
-  if (may_overflow) guard += (guard.empty() ? "" : " || ") + y + " == " + minus_one;
-  if (!guard.empty()) d = temporary_("(" + guard + " ? " + one + " : " + y + ")", dtype);
+  auto equals = [&](const std::string& value) { return dialect_.compare(y, "==", value, dtype); };
+  std::string guard = may_be_zero ? equals(zero) : "";
+  if (may_overflow) guard += (guard.empty() ? "" : " || ") + equals(minus_one);
+  if (!guard.empty()) d = temporary_(dialect_.conditional(guard, one, y), dtype);
   std::string result;
   if (!quotient || (is_signed && floor)) result = dialect_.remainder(x, d, dtype);
   if (is_signed && floor) {
     std::string r = temporary_(result, dtype);
-    std::string off =
-        "(" + r + " != " + zero + " && ((" + r + " < " + zero + ") != (" + d + " < " + zero + ")))";
-    result = quotient ? "(" + x + " / " + d + " - (" + off + " ? " + one + " : " + zero + "))"
-                      : "(" + r + " + (" + off + " ? " + d + " : " + zero + "))";
+    const std::string off = "(" + dialect_.compare(r, "!=", zero, dtype) + " && (" +
+                            dialect_.infix(r, "<", zero, dtype) +
+                            " != " + dialect_.infix(d, "<", zero, dtype) + "))";
+    result = quotient ? dialect_.infix(dialect_.infix(x, "/", d, dtype), "-",
+                                       dialect_.conditional(off, one, zero), dtype)
+                      : dialect_.infix(r, "+", dialect_.conditional(off, d, zero), dtype);
   } else if (quotient) {
-    result = "(" + x + " / " + d + ")";
+    result = dialect_.infix(x, "/", d, dtype);
   }
   if (!quotient) return result;
   if (may_overflow) {
-    result = "(" + y + " == " + minus_one + " ? " + dialect_.wrapping(zero, "-", x, dtype) + " : " +
-             result + ")";
+    result =
+        dialect_.conditional(equals(minus_one), dialect_.wrapping(zero, "-", x, dtype), result);
   }
-  return may_be_zero ? "(" + y + " == " + zero + " ? " + zero + " : " + result + ")" : result;
+  return may_be_zero ? dialect_.conditional(equals(zero), zero, result) : result;
 }
 
 std::string Operations::shift(const PrimExpr& e, const std::string& a, const std::string& b) const {
@@ -161,8 +162,8 @@ std::string Operations::shift(const PrimExpr& e, const std::string& a, const std
   if (!left && is_signed_integer(dtype)) {
     beyond = dialect_.shift(x, dialect_.int_literal(dtype_bits(dtype) - 1, dtype), dtype, false);
   }
-  return "(" + dialect_.shift_fits(n, dtype) + " ? " + dialect_.shift(x, n, dtype, left) + " : " +
-         beyond + ")";
+  return dialect_.conditional(dialect_.shift_fits(n, dtype), dialect_.shift(x, n, dtype, left),
+                              beyond);
 }
 
 std::string Operations::bits(const PrimExpr& e, const std::vector<std::string>& args) const {
@@ -172,7 +173,7 @@ std::string Operations::bits(const PrimExpr& e, const std::vector<std::string>& 
   }
   const char* op = e->name == "bit_and" ? "&" : e->name == "bit_or" ? "|" : "^";
   if (is_bool) op = e->name == "bit_and" ? "&&" : e->name == "bit_or" ? "||" : "!=";
-  return "(" + args[0] + " " + op + " " + args[1] + ")";
+  return dialect_.infix(args[0], op, args[1], e.dtype());
 }
 
 std::string Operations::sign(const std::string& text, DType dtype) const {
@@ -182,11 +183,12 @@ std::string Operations::sign(const std::string& text, DType dtype) const {
                            : dialect_.int_literal(value, dtype);
   };
   std::string zero = literal(0), below = zero;
-  if (is_float(dtype)) below = "(" + x + " == " + zero + " ? " + zero + " : " + x + ")";
+  if (is_float(dtype))
+    below = dialect_.conditional(dialect_.compare(x, "==", zero, dtype), zero, x);
   if (!is_unsigned_integer(dtype)) {
-    below = "(" + x + " < " + zero + " ? " + literal(-1) + " : " + below + ")";
+    below = dialect_.conditional(dialect_.compare(x, "<", zero, dtype), literal(-1), below);
   }
-  return "(" + x + " > " + zero + " ? " + literal(1) + " : " + below + ")";
+  return dialect_.conditional(dialect_.compare(x, ">", zero, dtype), literal(1), below);
 }
 
 std::string Operations::call(const PrimExpr& e, const std::vector<std::string>& args,
@@ -200,8 +202,7 @@ std::string Operations::call(const PrimExpr& e, const std::vector<std::string>& 
   if (name == "sign") return sign(args[0], from);
   if (name == "reinterpret") return dialect_.reinterpret(args[0], from, e.dtype());
   if (name == "isnan") {
-    std::string x = temporary_(args[0], from);
-    return "(" + x + " != " + x + ")";
+    return "(" + dialect_.is_nan(temporary_(args[0], from)) + ")";
   }
   if (name == "isinf" || name == "isfinite") {
     std::string infinity = dialect_.float_literal(HUGE_VAL, from);

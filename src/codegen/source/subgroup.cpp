@@ -76,11 +76,11 @@ std::vector<std::string> SubgroupEmitter::exchange(const SubgroupCall& call,
     const Var a = make_var("a", dtype), b = make_var("b", dtype);
     const std::string type = dialect_.type_name(dtype), index = dialect_.type_name(index_);
     const std::string other = joined_ + "_other";
-    result.push_back(type + " " + joined_ + " = " + scratch + "[" + first + "];");
-    result.push_back("for (" + index + " " + counter_ + " = 1; " + counter_ + " < " +
-                     literal(call.width) + "; ++" + counter_ + ") {");
-    result.push_back("const " + type + " " + other + " = " + scratch + "[" + first + " + " +
-                     counter_ + "];");
+    result.push_back(dialect_.variable(type, joined_) + " = " + scratch + "[" + first + "];");
+    result.push_back(dialect_.counting(index, counter_, literal(1), literal(call.width), "") +
+                     " {");
+    result.push_back(
+        dialect_.definition(type, other, scratch + "[" + first + " + " + counter_ + "]"));
     result.push_back(joined_ + " = " +
                      operations_.binary(make_binary(*combination, a, b), joined_, other, false) +
                      ";");

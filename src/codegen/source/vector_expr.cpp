@@ -114,7 +114,7 @@ class VectorWriter {
 
   std::string operand(const PrimExpr& arithmetic, size_t i) {
     const std::string text = value(arithmetic.operand(i));
-    return may_be_seen_zero(arithmetic, i) ? dialect_.hidden(text, arithmetic.dtype()) : text;
+    return may_be_seen_zero(arithmetic, i) ? operations_.vector_hidden(text) : text;
   }
 
   // NaN wins.
