@@ -55,8 +55,8 @@ class CallRunner {
 Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t call,
                                                     runtime::Session& session);
 // Outputs of the suite's call on `runner`, one per out or inout parameter. Appends other writes to
-// `out_of_bounds`, if given: around the tensors ("64 bytes after y") and into the inputs ("4 bytes of
-// x").
+// `out_of_bounds`, if given: around the tensors ("64 bytes after y") and into the inputs ("4 bytes
+// of x").
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
                                          runtime::KernelRunner& runner,
                                          std::string* out_of_bounds = nullptr);
