@@ -171,10 +171,10 @@ TEST_F(ToyPlatform, AnExecutableIsAFile) {
 
 TEST(PlatformTable, AnEntryIsVisibleOnlyThroughItsTable) {
   testing::expect_user_error([] { target::parse_target("toy"); },
-                             {"unknown target \"toy\"", "one of cpu, opencl, vulkan, wasm, null"});
+                             {"unknown target \"toy\"", "one of cpu, opencl, vulkan, wasm, webgpu, null"});
   testing::expect_user_error(
       [] { target::parse_target("tpu", testing::with_toy_platform()); },
-      {"unknown target \"tpu\"", "one of cpu, opencl, vulkan, wasm, null, toy"});
+      {"unknown target \"tpu\"", "one of cpu, opencl, vulkan, wasm, webgpu, null, toy"});
   const auto all = app::list_platforms(testing::with_toy_platform());
   EXPECT_EQ(all.size(), target::platforms().size() + 1);
   EXPECT_EQ(all.back().platform, "toy");
