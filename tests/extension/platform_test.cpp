@@ -170,8 +170,9 @@ TEST_F(ToyPlatform, AnExecutableIsAFile) {
 }
 
 TEST(PlatformTable, AnEntryIsVisibleOnlyThroughItsTable) {
-  testing::expect_user_error([] { target::parse_target("toy"); },
-                             {"unknown target \"toy\"", "one of cpu, opencl, vulkan, wasm, webgpu, null"});
+  testing::expect_user_error(
+      [] { target::parse_target("toy"); },
+      {"unknown target \"toy\"", "one of cpu, opencl, vulkan, wasm, webgpu, null"});
   testing::expect_user_error(
       [] { target::parse_target("tpu", testing::with_toy_platform()); },
       {"unknown target \"tpu\"", "one of cpu, opencl, vulkan, wasm, webgpu, null, toy"});
