@@ -155,10 +155,7 @@ int run(RunOptions options, const Output& output) {
     if (files = check_lost_files(); !files) return false;  // the text would be garbage from here on
     if (shares_terminal) progress.end("first token");
     give(stop.push(decoder.push(token)));
-    if (mask) {
-      mask->accept(token);
-      is_complete = mask->is_over();
-    }
+    is_complete = mask && !mask->accept(token);
     return !interrupted() && !is_complete && !stop.stopped();
   };
   trace.begin(*model.session, model.target.text);

@@ -90,10 +90,7 @@ Result<Answer> ChatSession::answer(const Json& messages, const AnswerOptions& op
     if (answer.tokens.empty()) answer.prefill_seconds = seconds_now() - start;
     answer.tokens.push_back(token);
     give(stop.push(decoder.push(token)));
-    if (mask) {
-      mask->accept(token);
-      is_complete = mask->is_over();
-    }
+    is_complete = mask && !mask->accept(token);
     return goes_on && !is_complete && !stop.stopped();
   };
   if (options.max_tokens < 1) {

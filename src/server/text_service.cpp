@@ -87,10 +87,7 @@ class GrowingText {
     if (token.probabilities) piece.tokens.push_back(report(token));
     piece.text = stop_.push(decoder_.push(token.token));
     give(std::move(piece));
-    if (mask_) {
-      mask_->accept(token.token);
-      is_over_ = mask_->is_over();
-    }
+    is_over_ = mask_ && !mask_->accept(token.token);
     by_time_ = now >= until_;
     return !stop_.stopped() && !is_over_ && !by_time_;
   }

@@ -24,19 +24,31 @@ enum class Subgroups : uint8_t {
 class VectorOperations {
  public:
   virtual ~VectorOperations() = default;
-  virtual std::string splat(const std::string& type, const std::string& value) const = 0;
+  virtual std::string splat(const std::string& type, const std::string& value) const {
+    return type + "(" + value + ")";
+  }
   virtual std::string splat_mask(const std::string& condition) const = 0;
   virtual std::string make_mask(const std::vector<std::string>& conditions) const = 0;
   // kEq, kNe, kLt or kLe.
   virtual std::string vector_compare(ExprKind kind, const std::string& a,
-                                     const std::string& b) const = 0;
+                                     const std::string& b) const {
+    const char* op = kind == ExprKind::kEq   ? " == "
+                     : kind == ExprKind::kNe ? " != "
+                     : kind == ExprKind::kLt ? " < "
+                                             : " <= ";
+    return "(" + a + op + b + ")";
+  }
   // kAnd or kOr, on masks.
   virtual std::string vector_logic(ExprKind kind, const std::string& a,
-                                   const std::string& b) const = 0;
+                                   const std::string& b) const {
+    return "(" + a + (kind == ExprKind::kAnd ? " & " : " | ") + b + ")";
+  }
   virtual std::string vector_not(const std::string& mask) const = 0;
   // a where the mask is set, otherwise b.
   virtual std::string vector_select(const std::string& mask, const std::string& a,
-                                    const std::string& b) const = 0;
+                                    const std::string& b) const {
+    return "select(" + b + ", " + a + ", " + mask + ")";
+  }
   // Dialect::hidden() for a vector.
   virtual std::string vector_hidden(const std::string& text) const { return text; }
 };
@@ -97,7 +109,9 @@ class Dialect {
   virtual std::string store_vector(const std::string& buffer, const std::string& index, DType dtype,
                                    const std::string& value) const = 0;
   virtual std::string make_vector(const std::string& type,
-                                  const std::vector<std::string>& parts) const = 0;
+                                  const std::vector<std::string>& parts) const {
+    return type + "(" + parts[0] + ", " + parts[1] + ", " + parts[2] + ", " + parts[3] + ")";
+  }
   // Null if vectors are only loaded, constructed and stored.
   virtual const VectorOperations* vectors() const { return nullptr; }
   // A store in a loop at a data-dependent index: several stores may hit one element, in order.
@@ -138,6 +152,12 @@ class Dialect {
   virtual LoopText group_loop(const std::string& var, const std::string& end, int dimension,
                               DType index) const = 0;
   virtual std::string barrier() const = 0;
+  // The same value (i32 or bool), which all threads of a group have read from memory alike, for a
+  // language that allows barriers only where its compilers see that.
+  virtual std::string uniform(const std::string& text, DType dtype) const {
+    static_cast<void>(dtype);
+    return text;
+  }
   // In [0, threads of the group). `subgroup_width`: width if the function uses subgroup operations,
   // otherwise 0; adjacent threads are then in one subgroup, in lane order.
   virtual std::string thread_index(int64_t subgroup_width) const = 0;
@@ -201,8 +221,8 @@ class Dialect {
                                    DType dtype) const;
   // Remainder of division toward zero; the divisor is neither 0 nor -1.
   virtual std::string remainder(const std::string& a, const std::string& b, DType dtype) const = 0;
-  // The same value as an operand of arithmetic that might be a zero
-  // visible to the language's compilers. If they then deviate from IEEE 754, hides it from them.
+  // The same value as an operand of arithmetic that might be a zero visible to the language's
+  // compilers. If they then deviate from IEEE 754, hides it from them.
   virtual std::string hidden(const std::string& text, DType dtype) const {
     static_cast<void>(dtype);
     return text;

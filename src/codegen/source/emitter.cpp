@@ -129,7 +129,7 @@ class FunctionEmitter : private CodeText {
       }
       case StmtKind::kIf: {
         const auto& node = as<IfNode>(s);
-        block("if (" + expr(node.condition) + ")", [&] { stmt(node.then_body); });
+        block("if (" + on_which_depends(node.condition, s) + ")", [&] { stmt(node.then_body); });
         if (node.else_body) block("else", [&] { stmt(node.else_body); });
         return;
       }
@@ -170,7 +170,7 @@ class FunctionEmitter : private CodeText {
     if (is_vector_loop(node) && !vectors_.empty()) return lanes(node);
     std::string type = dialect_.type_name(node.var.dtype());
     std::string var = unique(node.var->name);
-    std::string extent = expr(node.extent);
+    std::string extent = on_which_depends(node.extent, node.body);
     vars_[node.var.get()] = var;
     if (node.for_kind == ForKind::kWorkgroup) return groups(node, var, extent);
     if (node.for_kind == ForKind::kThread && node.extent.is_int(function_.workgroup_threads)) {
@@ -201,6 +201,17 @@ class FunctionEmitter : private CodeText {
     });
     vectorized_ = outer;
     --loop_depth_;
+  }
+
+  // The extent or the condition of a statement in which there may be barriers.
+  std::string on_which_depends(const PrimExpr& e, const Stmt& inside) {
+    const std::string text = expr(e);
+    bool has_barrier = false;
+    visit(inside,
+          [&](const Stmt& s) { has_barrier |= s->kind == StmtKind::kBarrier || joins_threads(s); });
+    if (!has_barrier || !is_data(e)) return text;
+    const std::string uniform = dialect_.uniform(text, e.dtype());
+    return uniform == text ? text : named(uniform, dialect_.type_name(e.dtype()));
   }
 
   // The second or third dimension of the grid.

@@ -225,14 +225,7 @@ class Glsl : public Dialect, public VectorOperations {
                       : value) +
            ";";
   }
-  std::string make_vector(const std::string& type,
-                          const std::vector<std::string>& parts) const override {
-    return type + "(" + parts[0] + ", " + parts[1] + ", " + parts[2] + ", " + parts[3] + ")";
-  }
   const VectorOperations* vectors() const override { return this; }
-  std::string splat(const std::string& type, const std::string& value) const override {
-    return type + "(" + value + ")";
-  }
   std::string splat_mask(const std::string& condition) const override {
     return "bvec4(" + condition + ")";
   }

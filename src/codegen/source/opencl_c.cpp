@@ -193,23 +193,7 @@ class OpenClC : public Dialect, public VectorOperations {
     for (const std::string& condition : conditions) lanes.push_back(condition + " ? -1 : 0");
     return make_vector("int4", lanes);
   }
-  std::string vector_compare(ExprKind kind, const std::string& a,
-                             const std::string& b) const override {
-    const char* op = kind == ExprKind::kEq   ? " == "
-                     : kind == ExprKind::kNe ? " != "
-                     : kind == ExprKind::kLt ? " < "
-                                             : " <= ";
-    return "(" + a + op + b + ")";
-  }
-  std::string vector_logic(ExprKind kind, const std::string& a,
-                           const std::string& b) const override {
-    return "(" + a + (kind == ExprKind::kAnd ? " & " : " | ") + b + ")";
-  }
   std::string vector_not(const std::string& mask) const override { return "(~" + mask + ")"; }
-  std::string vector_select(const std::string& mask, const std::string& a,
-                            const std::string& b) const override {
-    return "select(" + b + ", " + a + ", " + mask + ")";
-  }
 
   // Volatile: compilers that vectorize work-items assume that loops over them have no such
   // conflicts (PoCL 3.1 reorders the stores).

@@ -183,8 +183,9 @@ std::string Operations::sign(const std::string& text, DType dtype) const {
                            : dialect_.int_literal(value, dtype);
   };
   std::string zero = literal(0), below = zero;
-  if (is_float(dtype))
+  if (is_float(dtype)) {
     below = dialect_.conditional(dialect_.compare(x, "==", zero, dtype), zero, x);
+  }
   if (!is_unsigned_integer(dtype)) {
     below = dialect_.conditional(dialect_.compare(x, "<", zero, dtype), literal(-1), below);
   }

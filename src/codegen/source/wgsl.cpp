@@ -196,14 +196,7 @@ class Wgsl : public Dialect, public VectorOperations {
                       : value) +
            ";";
   }
-  std::string make_vector(const std::string& type,
-                          const std::vector<std::string>& parts) const override {
-    return type + "(" + parts[0] + ", " + parts[1] + ", " + parts[2] + ", " + parts[3] + ")";
-  }
   const VectorOperations* vectors() const override { return this; }
-  std::string splat(const std::string& type, const std::string& value) const override {
-    return type + "(" + value + ")";
-  }
   std::string splat_mask(const std::string& condition) const override {
     return "vec4<bool>(" + condition + ")";
   }
@@ -213,21 +206,9 @@ class Wgsl : public Dialect, public VectorOperations {
   std::string vector_compare(ExprKind kind, const std::string& a,
                              const std::string& b) const override {
     if (kind == ExprKind::kNe && a == b) return "tapml_are_nan(" + a + ")";
-    const char* op = kind == ExprKind::kEq   ? " == "
-                     : kind == ExprKind::kNe ? " != "
-                     : kind == ExprKind::kLt ? " < "
-                                             : " <= ";
-    return "(" + a + op + b + ")";
-  }
-  std::string vector_logic(ExprKind kind, const std::string& a,
-                           const std::string& b) const override {
-    return "(" + a + (kind == ExprKind::kAnd ? " & " : " | ") + b + ")";
+    return VectorOperations::vector_compare(kind, a, b);
   }
   std::string vector_not(const std::string& mask) const override { return "(!" + mask + ")"; }
-  std::string vector_select(const std::string& mask, const std::string& a,
-                            const std::string& b) const override {
-    return "select(" + b + ", " + a + ", " + mask + ")";
-  }
   std::string vector_hidden(const std::string& text) const override {
     return "tapml_hidden_four(" + text + ")";
   }
@@ -259,6 +240,11 @@ class Wgsl : public Dialect, public VectorOperations {
            "_size: u32 = 1u;\nvar<workgroup> " + name + ": " + array(dtype, name + "_size") + ";";
   }
   std::string barrier() const override { return "storageBarrier(); workgroupBarrier();"; }
+  std::string uniform(const std::string& text, DType dtype) const override {
+    if (dtype == DType::kI32) return "tapml_uniform(" + text + ", tapml_thread)";
+    if (dtype != DType::kBool) throw_internal("a condition of barriers that is no i32 or bool");
+    return "(tapml_uniform(select(0i, 1i, " + text + "), tapml_thread) != 0i)";
+  }
   std::string thread_index(int64_t) const override { return "i32(tapml_thread)"; }
 
   // The sign bit of the extent is 0, which no compiler knows.

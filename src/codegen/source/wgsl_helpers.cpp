@@ -18,6 +18,14 @@ constexpr WgslHelper kWgslHelpers[] = {
     {"tapml_float", R"(
 fn tapml_float(bits: u32) -> f32 { return bitcast<f32>(bits | tapml_zero()); }
 )"},
+    // The load has a barrier before and after it, so that the variable may be used again at once.
+    {"tapml_uniform", R"(
+var<workgroup> tapml_uniform_value: i32;
+fn tapml_uniform(x: i32, thread: u32) -> i32 {
+  if (thread == 0u) { tapml_uniform_value = x; }
+  return workgroupUniformLoad(&tapml_uniform_value);
+}
+)"},
     {"tapml_hidden", R"(
 fn tapml_hidden(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) | tapml_zero()); }
 )"},

@@ -2,11 +2,11 @@
 
 namespace tapml::device {
 
-// The program of worker/ contains the device, in a browser; all other programs connect to that.
+// WebGPU is in a browser, which no program starts yet.
 OpenedDevice open_webgpu(const OpenOptions&) noexcept {
-  Error error =
-      platform_error(PlatformFault::kAbsent, "only the worker program in a browser serves webgpu");
-  error.hint = "use --target webgpu for a browser of this machine";
+  Error error = platform_error(PlatformFault::kAbsent,
+                               "WebGPU is in a browser, and this version of tapml starts none");
+  error.hint = "tapml compile and tapml kernel show make its shaders";
   return fail(std::move(error));
 }
 

@@ -180,14 +180,12 @@ void TokenMask::apply(std::span<float> logits) {
   }
 }
 
-void TokenMask::accept(int32_t token) {
-  if (token < 0 || token >= tokens_.size()) return;
-  for (const char byte : tokens_.text(token)) state_ = next(state_, static_cast<uint8_t>(byte));
-}
-
-bool TokenMask::is_over() {
-  if (steps_ > most_steps_) return false;
-  return state_ == kDead || states_[static_cast<size_t>(state_)].stacks.empty();
+bool TokenMask::accept(int32_t token) {
+  if (token >= 0 && token < tokens_.size()) {
+    for (const char byte : tokens_.text(token)) state_ = next(state_, static_cast<uint8_t>(byte));
+  }
+  if (steps_ > most_steps_) return true;
+  return state_ != kDead && !states_[static_cast<size_t>(state_)].stacks.empty();
 }
 
 bool TokenMask::matches(std::string_view text) {

@@ -53,10 +53,8 @@ class TokenMask {
   // Sets the logits of tokens that may not follow to -infinity: all of them if the grammar is so
   // ambiguous that this would take too long.
   void apply(std::span<float> logits);
-  // Goes on with a token that may follow.
-  void accept(int32_t token);
-  // Whether nothing but the end may follow.
-  bool is_over();
+  // Goes on with a token that may follow; returns whether anything but the end may follow it.
+  bool accept(int32_t token);
   // Whether a text is one that the grammar allows. For tests.
   bool matches(std::string_view text);
 

@@ -7,7 +7,7 @@
 
 #include "io/json.h"
 #include "server/openai/api_error.h"
-#include "server/openai/prompts.h"
+#include "server/openai/request_reading.h"
 #include "tensor/host_tensor.h"
 
 namespace tapml::server {

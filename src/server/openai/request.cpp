@@ -6,13 +6,12 @@
 #include <random>
 
 #include "llm/grammar/json_schema.h"
-#include "server/openai/prompts.h"
+#include "server/openai/request_reading.h"
 
 namespace tapml::server {
 
 namespace {
 
-constexpr const char* kSource = kRequestSource;
 constexpr int64_t kMostChoices = 16;
 constexpr int64_t kMostStopTexts = 16;
 
@@ -98,7 +97,7 @@ ApiResult<std::shared_ptr<const llm::Grammar>> read_grammar(const JsonObjectRead
       TAPML_ASSIGN(const auto named, checked(format->required_object("json_schema"), param));
       const Json* schema = named.find("schema");
       if (!schema) return refuse(param, "\"json_schema\" has no \"schema\"");
-      TAPML_ASSIGN(text, checked(llm::schema_grammar(*schema, kSource), param));
+      TAPML_ASSIGN(text, checked(llm::schema_grammar(*schema, kRequestSource), param));
     } else if (type != "text") {
       return refuse(
           param, "the response formats are text, json_object and json_schema, not \"" + type + "\"",
@@ -196,7 +195,7 @@ Json with_arguments_read(const Json& calls) {
     const Json* function = call.find("function");
     const Json* arguments = function ? function->find("arguments") : nullptr;
     if (arguments && arguments->is_string()) {
-      if (auto parsed = parse_json(arguments->as_string(), kSource);
+      if (auto parsed = parse_json(arguments->as_string(), kRequestSource);
           parsed && parsed->is_object()) {
         Json changed = *function;
         changed.set("arguments", *std::move(parsed));
@@ -287,7 +286,7 @@ ApiResult<void> read_tools(const JsonObjectReader& reader, ChatRequest& request)
 
 ApiResult<ChatRequest> read_chat_request(const std::string& body) {
   TAPML_ASSIGN(const Json json, parse_body(body));
-  const JsonObjectReader reader(json, kSource);
+  const JsonObjectReader reader(json, kRequestSource);
   ChatRequest request;
   TAPML_ASSIGN(request.generation, read_generation(reader, true));
   TAPML_ASSIGN(request.messages, read_messages(reader));
@@ -300,7 +299,7 @@ ApiResult<ChatRequest> read_chat_request(const std::string& body) {
 
 ApiResult<CompletionRequest> read_completion_request(const std::string& body) {
   TAPML_ASSIGN(const Json json, parse_body(body));
-  const JsonObjectReader reader(json, kSource);
+  const JsonObjectReader reader(json, kRequestSource);
   CompletionRequest request;
   TAPML_ASSIGN(request.generation, read_generation(reader, false));
   TAPML_ASSIGN(const bool echo, checked(reader.bool_or("echo", false), "echo"));

@@ -13,7 +13,7 @@
 #include "llm/grammar/grammar.h"
 #include "llm/sampler.h"
 #include "server/openai/api_error.h"
-#include "server/openai/prompts.h"
+#include "server/openai/request_reading.h"
 
 namespace tapml::server {
 

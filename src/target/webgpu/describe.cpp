@@ -16,7 +16,7 @@ Description describe_webgpu() {
   d.index_bits = 32;
   d.local_buffer_bytes = 8 << 10;  // of a function's variables, by the language's limits
   d.limits.max_workgroup_threads = 256;
-  d.limits.max_local_memory = 16 << 10;
+  d.limits.max_local_memory = (16 << 10) - 16;  // the rest is the helpers' (wgsl_helpers.cpp)
   d.limits.max_binding_bytes = 128 << 20;
   d.limits.max_bindings = 8;
   d.limits.buffer_alignment = 256;
@@ -28,7 +28,6 @@ Description describe_webgpu() {
   d.options = {"groups", "schedule"};
   // WGSL: division within 2.5 ULP, inverse square roots within 2.
   d.allowances.relaxed_division = true;
-  d.own_process = true;
   return d;
 }
 

@@ -1,4 +1,4 @@
-#include "server/openai/prompts.h"
+#include "server/openai/request_reading.h"
 
 #include <algorithm>
 
