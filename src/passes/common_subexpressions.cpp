@@ -1,6 +1,7 @@
 #include "passes/common_subexpressions.h"
 
 #include <unordered_map>
+#include <utility>
 
 #include "build/pattern.h"
 #include "op/operator.h"
@@ -22,21 +23,23 @@ class Eliminator final : public ForwardRewrite {
   Expr rewrite(const Binding& binding, bool) override {
     const auto* call = as<CallNode>(binding.value);
     if (!call || binding.match_cast || !is_pure(*call)) return nullptr;
-    auto [it, is_new] = known_.try_emplace(key(*call), binding.var);
-    if (is_new) {
-      log_.push_back(&it->first);
-      return nullptr;
-    }
-    if (!is_visible(it->second)) {
-      it->second = binding.var;  // the other one is out of scope here
-      return nullptr;
-    }
-    return it->second;
+    auto [it, is_new] = known_.try_emplace(key(*call));
+    if (!is_new && is_visible(it->second)) return it->second;
+    // Another one is out of scope here, and this one after its own scope.
+    log_.push_back({&it->first, std::exchange(it->second, binding.var)});
+    return nullptr;
   }
 
   void enter_scope() override { scopes_.push_back(log_.size()); }
   void leave_scope() override {
-    for (; log_.size() > scopes_.back(); log_.pop_back()) known_.erase(*log_.back());
+    for (; log_.size() > scopes_.back(); log_.pop_back()) {
+      const auto& [key, before] = log_.back();
+      if (before) {
+        known_.at(*key) = before;
+      } else {
+        known_.erase(*key);
+      }
+    }
     scopes_.pop_back();
   }
 
@@ -82,7 +85,8 @@ class Eliminator final : public ForwardRewrite {
 
   const Module& module_;
   std::unordered_map<std::string, Variable> known_;
-  std::vector<const std::string*> log_;  // keys in order
+  // Keys in order, with what they had before; null: nothing.
+  std::vector<std::pair<const std::string*, Variable>> log_;
   std::vector<size_t> scopes_;
 };
 

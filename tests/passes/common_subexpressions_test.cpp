@@ -145,6 +145,31 @@ def main(x: Tensor((n,), f32), c: Tensor((), bool)) -> Tensor((n,), f32) {
   expect_stays(eliminate_common_subexpressions, source);
 }
 
+// The same if the branch computes what a dataflow block had for itself.
+TEST(CommonSubexpressions, StayInTheirBranchAfterALocalValue) {
+  expect_stays(eliminate_common_subexpressions, R"(
+def main(x: Tensor((n,), f32), c: Tensor((), bool)) -> Tensor((n,), f32) {
+  dataflow {
+    a: Tensor((n,), f32) = exp(x)
+    b: Tensor((n,), f32) = negative(a)
+    output b
+  }
+  d: Tensor((n,), f32) = if (c) {
+    e: Tensor((n,), f32) = exp(x)
+    f: Tensor((n,), f32) = add(e, b)
+    yield f
+  } else {
+    g: Tensor((n,), f32) = exp(x)
+    h: Tensor((n,), f32) = add(b, g)
+    yield h
+  }
+  i: Tensor((n,), f32) = exp(x)
+  r: Tensor((n,), f32) = add(d, i)
+  return r
+}
+)");
+}
+
 TEST(CommonSubexpressions, UpdatedTensorsAreNotShared) {
   const std::string pool = "Tensor((p, 2, 1, 4), f32)";
   const std::string source =

@@ -36,8 +36,8 @@ class KernelCacheTest : public ::testing::Test {
 
   std::vector<std::string> entries() const {
     std::vector<std::string> paths;
-    for (const std::string& name : testing::names_under(folder_ / "cache/v2")) {
-      if (name.size() > 10) paths.push_back(folder_ / "cache/v2/" + name);
+    for (const std::string& name : testing::names_under(folder_ / "cache/v1")) {
+      if (name.size() > 10) paths.push_back(folder_ / "cache/v1/" + name);
     }
     return paths;
   }
