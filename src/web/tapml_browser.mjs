@@ -64,6 +64,7 @@ async function main() {
   };
   process.on('SIGTERM', end);
   server.lost = (why) => {
+    if (ending) return;
     for (const client of server.clients()) {
       // The client sees the end of its connection: the tab is lost.
       client.close();

@@ -84,9 +84,7 @@ class HostGpu final : public device::Gpu {
   Result<uint32_t> create_buffer(int64_t bytes) noexcept override {
     return number(host::tapml_gpu_create_buffer(static_cast<double>(bytes)));
   }
-  void destroy_buffer(uint32_t buffer) noexcept override {
-    host::tapml_gpu_destroy_buffer(buffer);
-  }
+  void destroy_buffer(uint32_t buffer) noexcept override { host::tapml_gpu_destroy_buffer(buffer); }
 
   Result<uint32_t> create_pipeline(const std::string& wgsl, uint32_t buffers,
                                    std::span<const GpuConstant> constants) noexcept override {

@@ -33,12 +33,13 @@ DeviceInfo describe(const GpuFacts& facts) {
       std::min(facts.buffer_bytes, kMostWebGpuBytes) / kWebGpuStep * kWebGpuStep;
   info.limits.max_bindings = facts.bindings;
   info.limits.buffer_alignment = kBindingAlignment;
-  // No numbers of 64 bits; those of 8 and 16 bits are parts of words.
-  info.features.storage_dtypes = {DType::kBool, DType::kI8,  DType::kU8,  DType::kI16,  DType::kU16,
-                                  DType::kI32,  DType::kU32, DType::kF16, DType::kBF16, DType::kF32};
-  info.features.compute_dtypes = info.features.storage_dtypes;
-  info.features.compute_dtypes.erase(DType::kF16);
-  info.features.compute_dtypes.erase(DType::kBF16);
+  // Other than words: parts or pairs of them.
+  for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (dtype == DType::kF64) continue;
+    info.features.storage_dtypes.insert(dtype);
+    if (dtype != DType::kF16 && dtype != DType::kBF16) info.features.compute_dtypes.insert(dtype);
+  }
   info.features.narrow_stores = false;
   info.features.local_memory = true;
   return info;

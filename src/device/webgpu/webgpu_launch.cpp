@@ -13,8 +13,8 @@ using Access = WebGpuKernel::Access;
 Status check_arguments(const WebGpuContext& context, const WebGpuKernel& kernel,
                        const LaunchArgs& args) {
   auto refuse = [&](const std::string& what) {
-    return fail(platform_error(PlatformFault::kLimit, "kernel " + kernel.entry() + " " + what,
-                               "webgpu"));
+    return fail(
+        platform_error(PlatformFault::kLimit, "kernel " + kernel.entry() + " " + what, "webgpu"));
   };
   if (kernel.access().size() != args.buffers.size()) {
     return fail(internal_error("kernel " + kernel.entry() + " declares " +
@@ -60,7 +60,8 @@ Result<bool> keeps_memory(const WebGpuKernel& kernel, std::span<const BufferArg>
   const bool written = kernel.access()[i] != Access::kIn;
   bool first = true;
   for (size_t j = 0; j < buffers.size(); ++j) {
-    if (j == i || buffers[j].memory != buffers[i].memory || buffers[j].offset != buffers[i].offset) {
+    if (j == i || buffers[j].memory != buffers[i].memory ||
+        buffers[j].offset != buffers[i].offset) {
       continue;
     }
     const bool other_written = kernel.access()[j] != Access::kIn;

@@ -148,7 +148,8 @@ Result<std::shared_ptr<DeviceModule>> load_webgpu_module(std::shared_ptr<WebGpuC
     }
     const std::span<const std::byte> text = rest.subspan(sizeof size, size);
     rest = rest.subspan(sizeof size + size);
-    if (!texts.emplace(entry, std::string(reinterpret_cast<const char*>(text.data()), size)).second) {
+    if (!texts.emplace(entry, std::string(reinterpret_cast<const char*>(text.data()), size))
+             .second) {
       return fail(internal_error("the module has two entries " + entry, "webgpu"));
     }
   }
