@@ -9,6 +9,7 @@ const kInternal = 0, kLost = 1, kOutOfMemory = 2, kCompile = 3, kAbsent = 4;  //
 const kArenaBytes = 256 << 10;  // uniforms of one submission
 const kMostBindGroups = 4096;
 const kKeptStaging = 16 << 20;
+const kAdapterTries = 10, kAdapterPause = 200;  // milliseconds
 const kByteStep = 8 << 20;  // of one dispatch that copies bytes
 
 // Copies any bytes: each thread makes one word of the target. Bindings begin at multiples of 256.
@@ -58,6 +59,8 @@ class Gpu {
   #staging = null;
   /** The buffer that the last command wrote. @type {GPUBuffer} */
   #written;
+  /** What it is if that is destroyed. @type {GPUBuffer} */
+  #marker;
   /** @type {{pipeline: GPUComputePipeline, layout: GPUBindGroupLayout} | null} */
   #copier = null;
 
@@ -73,14 +76,20 @@ class Gpu {
     this.arena = device.createBuffer(
         { size: kArenaBytes, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
     this.uniforms = new Uint32Array(kArenaBytes / 4);
-    this.#written = device.createBuffer(
+    this.#marker = device.createBuffer(
         { size: 16, usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST });
+    this.#written = this.#marker;
     this.#watch();
   }
 
   static async open() {
     if (!navigator.gpu) throw new GpuError(kAbsent, 'this browser has no WebGPU');
-    const adapter = await navigator.gpu.requestAdapter();
+    let adapter = await navigator.gpu.requestAdapter();
+    // A browser whose GPU process is not ready yet says that there is none.
+    for (let tries = 0; !adapter && tries < kAdapterTries; ++tries) {
+      await new Promise((resolve) => setTimeout(resolve, kAdapterPause));
+      adapter = await navigator.gpu.requestAdapter();
+    }
     if (!adapter) throw new GpuError(kAbsent, 'WebGPU finds no adapter in this browser');
     const { limits } = adapter;
     const device = await adapter.requestDevice({
@@ -142,7 +151,9 @@ class Gpu {
   }
   /** @param {number} number */
   destroyBuffer(number) {
-    this.buffers.get(number)?.destroy();
+    const buffer = this.buffers.get(number);
+    if (buffer === this.#written) this.#written = this.#marker;
+    buffer?.destroy();
     this.buffers.delete(number);
   }
   /** @param {number} number */

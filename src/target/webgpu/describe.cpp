@@ -11,6 +11,7 @@ Description describe_webgpu() {
   d.code = "wgsl";
   d.compiles_to = "WGSL";
   d.gpu_like = true;
+  d.lanes_on_processors = true;
   d.fused_fma = false;
   d.workgroup_threads = 64;
   d.index_bits = 32;
