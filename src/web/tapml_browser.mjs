@@ -60,6 +60,7 @@ async function main() {
     if (ending) return;
     ending = true;
     await browser.end();
+    if (listen) fs.rmSync(listen, { force: true });
     process.exit(0);
   };
   process.on('SIGTERM', end);
