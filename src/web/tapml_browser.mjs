@@ -64,6 +64,7 @@ async function main() {
     process.exit(0);
   };
   process.on('SIGTERM', end);
+  process.stdin.on('error', end);  // the client is gone
   server.lost = (why) => {
     if (ending) return;
     for (const client of server.clients()) {
@@ -80,7 +81,7 @@ async function main() {
     server.failed = refusal(error.message, error.hint ?? '');
   }
   if (listen) {
-    process.stdin.on('end', end).resume();
+    process.stdin.on('end', end).on('close', end).resume();
     const sessions = net.createServer((socket) => {
       const client = connection(socket);
       server.start(client).then(() => client.close());
