@@ -40,5 +40,6 @@ configure_file("${CMAKE_SOURCE_DIR}/cmake/tapml.pc.in" "${CMAKE_BINARY_DIR}/tapm
 install(FILES "${CMAKE_BINARY_DIR}/tapml.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 
 # The WebAssembly program, if `make wasm` has built it.
-install(FILES "${CMAKE_SOURCE_DIR}/build/wasm/tapml_worker.wasm" "${CMAKE_SOURCE_DIR}/build/wasm/tapml_host.mjs"
-        DESTINATION lib/tapml/wasm OPTIONAL)
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/build/wasm/" DESTINATION lib/tapml/wasm OPTIONAL
+        FILES_MATCHING PATTERN "tapml_worker.wasm" PATTERN "*.mjs" PATTERN "*.html"
+        PATTERN "include" EXCLUDE PATTERN "obj" EXCLUDE)

@@ -45,7 +45,8 @@ file(GLOB_RECURSE wasm_sources CONFIGURE_DEPENDS
      "${CMAKE_SOURCE_DIR}/src/io/*" "${CMAKE_SOURCE_DIR}/src/exec/*" "${CMAKE_SOURCE_DIR}/src/runtime/*"
      "${CMAKE_SOURCE_DIR}/src/rpc/session/*" "${CMAKE_SOURCE_DIR}/src/device/null/*"
      "${CMAKE_SOURCE_DIR}/src/device/inline/*" "${CMAKE_SOURCE_DIR}/src/device/wasm/*"
-     "${CMAKE_SOURCE_DIR}/src/worker/*")
+     "${CMAKE_SOURCE_DIR}/src/device/webgpu/*" "${CMAKE_SOURCE_DIR}/src/worker/*"
+     "${CMAKE_SOURCE_DIR}/src/web/*")
 list(FILTER wasm_sources EXCLUDE REGEX "/host/")
 add_custom_command(
   OUTPUT "${CMAKE_SOURCE_DIR}/build/wasm/tapml_worker.wasm"

@@ -45,7 +45,10 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target, const Cac
     return session;
   }
   if (has_own_process(target)) {
-    return open_remote_session(unwrap(start_wasm_worker()), target, remote);
+    auto session =
+        open_remote_session(unwrap(start_wasm_worker(target.description.platform)), target, remote);
+    target::adopt_device(target, session->info());
+    return session;
   }
   auto session = unwrap(runtime::LocalSession::create(open_device(target, cache, libraries)));
   session->set_watcher(remote.watcher);

@@ -12,10 +12,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kHost = "tapml_host.mjs";
+constexpr const char* kBrowserHost = "tapml_browser.mjs";
 
 bool has_worker(const fs::path& folder) {
   std::error_code error;
   return fs::is_regular_file(folder / kHost, error) &&
+         fs::is_regular_file(folder / kBrowserHost, error) &&
          fs::is_regular_file(folder / "tapml_worker.wasm", error);
 }
 
@@ -23,7 +25,8 @@ Result<fs::path> find_worker() {
   if (const char* folder = std::getenv("TAPML_WASM"); folder && *folder) {
     if (has_worker(folder)) return fs::path(folder);
     return fail(platform_error(
-        PlatformFault::kAbsent, "the folder has no tapml_host.mjs and tapml_worker.wasm",
+        PlatformFault::kAbsent,
+        "the folder has no tapml_host.mjs, tapml_browser.mjs and tapml_worker.wasm",
         std::string("TAPML_WASM=") + folder, "`make wasm` writes them to build/wasm"));
   }
   std::error_code error;
@@ -38,11 +41,12 @@ Result<fs::path> find_worker() {
 
 }  // namespace
 
-Result<std::unique_ptr<rpc::Channel>> start_wasm_worker() noexcept {
+Result<std::unique_ptr<rpc::Channel>> start_wasm_worker(const std::string& platform) noexcept {
   TAPML_ASSIGN(const fs::path folder, find_worker());
   const char* given = std::getenv("TAPML_NODE");
   const std::string node = given && *given ? given : "node";
-  auto channel = rpc::start_program({node, folder / kHost}, "wasm");
+  auto channel =
+      rpc::start_program({node, folder / (platform == "wasm" ? kHost : kBrowserHost)}, platform);
   if (!channel && channel.error().fault == PlatformFault::kAbsent) {
     Error error = channel.error();
     error.hint = "install Node.js 18 or later (Debian package nodejs)";

@@ -1,16 +1,18 @@
-// Starts the program with the WebAssembly device on this computer for `--target wasm`.
+// Starts the program with the devices of WebAssembly on this computer, under Node.js for `--target
+// wasm` and in a browser for `--target webgpu`.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "rpc/session/channel.h"
 
 namespace tapml::app {
 
-// Node.js (TAPML_NODE, else `node` on PATH) with tapml_host.mjs and tapml_worker.wasm from the
-// folder that TAPML_WASM names, else from the build or installation of this program. PlatformError
-// kAbsent with what to install or build.
-Result<std::unique_ptr<rpc::Channel>> start_wasm_worker() noexcept;
+// Node.js (TAPML_NODE, else `node` on PATH) with the host of `platform` and tapml_worker.wasm from
+// the folder that TAPML_WASM names, else from the build or installation of this program.
+// PlatformError kAbsent with what to install or build.
+Result<std::unique_ptr<rpc::Channel>> start_wasm_worker(const std::string& platform) noexcept;
 
 }  // namespace tapml::app

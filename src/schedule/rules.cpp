@@ -123,9 +123,11 @@ Scheduled fallback(const tir::PrimFunc& written, const target::Target& target) {
 }
 
 Scheduled schedule_for(const tir::PrimFunc& func, const target::Target& target) {
-  const auto option = target.options.find("schedule");
-  if (option != target.options.end() && option->second == "fallback") return fallback(func, target);
   const target::Description& description = target.description;
+  const auto option = target.options.find("schedule");
+  const bool is_simple =
+      option == target.options.end() ? description.short_code : option->second == "fallback";
+  if (is_simple) return fallback(func, target);
   const bool groups = description.gpu_like && !description.cpu_like_groups;
   const tir::PrimFuncRef counted = tir::with_counted_loops(std::make_shared<tir::PrimFunc>(func));
   return groups ? gpu_schedule(*counted, target) : cpu_schedule(*counted, target);

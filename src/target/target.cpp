@@ -142,6 +142,7 @@ void adopt_groups(Target& target, const DeviceInfo& info) {
     own.features.subgroups = is_subgroup_width(width);
     own.subgroup_width = own.features.subgroups ? width : 1;
   }
+  own.short_code = is_processor && own.short_code_on_processors;
   if (target.choice("groups", {"auto", "cpu", "gpu"}) != "auto") return;
   if (own.lanes_on_processors) {
     own.cpu_like_subgroups = is_processor && own.features.subgroups;
@@ -157,7 +158,8 @@ std::string device_identity(const Description& description) {
          std::to_string(description.features.subgroups ? description.subgroup_width : 0) +
          (description.cpu_like_groups      ? ", a processor's groups"
           : description.cpu_like_subgroups ? ", a processor's subgroups"
-                                           : "");
+                                           : "") +
+         (description.short_code ? ", short code" : "");
 }
 
 void adopt_device(Target& target, const DeviceInfo& info) {

@@ -50,6 +50,10 @@ struct Description {
   bool cpu_like_subgroups = false;
   // Drivers for processors run subgroups as vector lanes, but not groups as loops.
   bool lanes_on_processors = false;
+  // Drivers for processors compile the long code of schedule rules for minutes. `short_code`: the
+  // device has such a driver, and kernels get the fallback's schedule.
+  bool short_code_on_processors = false;
+  bool short_code = false;
   int64_t subgroup_width = 1;  // threads in lockstep; above 1 with `features.subgroups`
   int64_t workgroup_threads = 64;
   Processor processor;      // for machine code; without an architecture: none

@@ -1,14 +1,16 @@
-// The program tapml_worker.wasm: serves one session on the WebAssembly device. tapml_host.mjs calls
-// its exports.
+// The program tapml_worker.wasm: serves one session on the WebAssembly device, or in a browser on
+// its WebGPU. The JavaScript around it (src/web/) calls its exports.
 #include <array>
 #include <string_view>
 #include <tuple>
 
 #include "device/wasm/wasm_device.h"
+#include "device/webgpu/webgpu_device.h"
 #include "rpc/session/polled_link.h"
 #include "rpc/session/server_session.h"
 #include "worker/host.h"
 #include "worker/host_channel.h"
+#include "worker/host_gpu.h"
 #include "worker/module_loader.h"
 
 namespace tapml::worker {
@@ -23,7 +25,7 @@ HostChannel& channel() {
   return the_channel;
 }
 
-bool names_wasm(std::string_view target) { return target.substr(0, target.find(':')) == "wasm"; }
+std::string_view platform_of(std::string_view target) { return target.substr(0, target.find(':')); }
 
 device::WasmOptions describe_host() {
   std::array<char, 256> text;
@@ -41,13 +43,16 @@ int serve() {
   rpc::PolledLink link(channel(), options.limits.heartbeat);
   options.open_device =
       [&link](const std::string& target) -> Result<std::shared_ptr<runtime::Device>> {
-    if (!names_wasm(target)) {
-      return fail(platform_error(PlatformFault::kAbsent, "this program serves only the wasm device",
+    const auto poll = [&link] { link.poll(); };
+    if (platform_of(target) == "webgpu") return device::create_webgpu_device(make_host_gpu(poll));
+    if (platform_of(target) != "wasm") {
+      return fail(platform_error(PlatformFault::kAbsent,
+                                 "this program serves only the devices wasm and webgpu",
                                  "target \"" + target + "\"", "--target wasm@pipe:..."));
     }
     device::WasmOptions device = describe_host();
     device.loader = make_module_loader();
-    device.poll = [&link] { link.poll(); };
+    device.poll = poll;
     return std::make_shared<device::WasmDevice>(std::move(device));
   };
   options.describe = [] {
@@ -60,6 +65,14 @@ int serve() {
 }
 
 std::array<char, 4096> g_crash_text;
+
+// The text of `size` bytes: its first line, and the rest.
+std::pair<std::string, std::string> crash_text(uint32_t size) {
+  const std::string_view text(g_crash_text.data(), std::min<size_t>(size, g_crash_text.size()));
+  const size_t line = std::min(text.find('\n'), text.size());
+  return {std::string(text.substr(0, line)),
+          std::string(text.substr(std::min(line + 1, text.size())))};
+}
 
 }  // namespace
 
@@ -79,12 +92,18 @@ __attribute__((export_name("tapml_crash_room"))) uint32_t tapml_crash_room() {
 // Reports a crash of the session to the client: the first line of the text is the message, the rest
 // the location. Called after a trap, which leaves tapml_serve() without unwinding.
 __attribute__((export_name("tapml_crashed"))) void tapml_crashed(uint32_t size) {
-  const std::string_view text(g_crash_text.data(), std::min<size_t>(size, g_crash_text.size()));
-  const size_t line = std::min(text.find('\n'), text.size());
-  Error error = platform_error(
-      PlatformFault::kCrash, "the session's process crashed: " + std::string(text.substr(0, line)),
-      std::string(text.substr(std::min(line + 1, text.size()))),
-      "a new session can be opened at once");
+  auto [message, location] = crash_text(size);
+  const Error error =
+      platform_error(PlatformFault::kCrash, "the session's process crashed: " + message,
+                     std::move(location), "a new session can be opened at once");
+  std::ignore = channel().send(rpc::encode_failure(error), {}, {});
+}
+
+// Reports that the host cannot serve a session: the first line of the text is the message, the rest
+// what to do about it.
+__attribute__((export_name("tapml_refused"))) void tapml_refused(uint32_t size) {
+  auto [message, hint] = crash_text(size);
+  const Error error = platform_error(PlatformFault::kAbsent, message, "", std::move(hint));
   std::ignore = channel().send(rpc::encode_failure(error), {}, {});
 }
 

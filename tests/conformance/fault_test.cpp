@@ -87,6 +87,9 @@ TEST_P(FaultConformance, OutOfMemoryIsAnErrorAndRecovers) {
   if (std::string_view(GetParam().name) == "elsewhere") {
     GTEST_SKIP() << "the test must not exhaust the memory of another machine";
   }
+  if (std::string_view(GetParam().name) == "webgpu") {
+    GTEST_SKIP() << "a browser's GPU on the processor hands out more memory than the machine has";
+  }
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(exhaust(session(), !GetParam().connect), ::testing::ExitedWithCode(0), "");
 }

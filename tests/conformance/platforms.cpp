@@ -13,9 +13,11 @@
 #include "device/vulkan/vulkan_context.h"
 #include "device/vulkan/vulkan_device.h"
 #include "device/watched/watched_device.h"
+#include "support/browser_session.h"
 #include "support/glsl_module.h"
 #include "support/remote_target.h"
 #include "support/wasm_session.h"
+#include "support/wgsl_module.h"
 
 namespace tapml::test {
 
@@ -181,6 +183,28 @@ ModuleBlob wasm_blob() {
   return kBlob;
 }
 
+// A session per Web Worker of one browser; null without a browser.
+std::unique_ptr<Session> open_webgpu() {
+  auto session = testing::open_browser_session();
+  if (session) return std::move(*session);
+  EXPECT_EQ(session.error().fault, PlatformFault::kAbsent) << session.error().to_string();
+  return nullptr;
+}
+ModuleBlob webgpu_blob() {
+  return testing::wgsl_module({
+      {"add", "in in out", {"f32", "f32", "f32"}, 0, "b2[i] = b0[i] + b1[i];"},
+      {"scale", "inout", {"f32"}, 1, "b0[i] *= f32(s0);"},
+      {"ramp", "out", {"i32"}, 2, "b0[i] = s0 + i32(i) * s1;"},
+      {"fold", "inout", {"u32"}, 1, "b0[i] = b0[i] * 3u + u32(s0);"},
+      {"sentinel",
+       "inout inout inout",
+       {"f32", "f32", "f32"},
+       1,
+       "if (s0 == 0) { b0[i] = -1000.0; } if (s0 == 1) { b1[i] = -1000.0; } "
+       "if (s0 == 2) { b2[i] = -1000.0; }"},
+  });
+}
+
 }  // namespace
 
 // Each available platform, locally and through the protocol.
@@ -195,6 +219,7 @@ std::span<const Platform> conformance_platforms() {
       all.push_back(platform);
     }
     all.push_back({"wasm", true, true, nullptr, wasm_blob, true, open_wasm});
+    all.push_back({"webgpu", true, true, nullptr, webgpu_blob, true, open_webgpu});
     if (!testing::remote_target().empty()) {
       all.push_back({"elsewhere", true, false, nullptr, elsewhere_blob, true, open_remote_target});
     }

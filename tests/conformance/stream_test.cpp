@@ -24,15 +24,16 @@ TEST_P(StreamConformance, KernelsComputeWithOffsets) {
   KernelId add = kernel("add");
   BufferId all = buffer(4096);
   std::vector<float> values(1024, 0.0f);
-  for (size_t i = 0; i < 300; ++i) values[i + 16] = static_cast<float>(i);
-  for (size_t i = 0; i < 300; ++i) values[i + 336] = 0.5f;
+  // Multiples of the strictest alignment, 256 bytes.
+  for (size_t i = 0; i < 300; ++i) values[i + 64] = static_cast<float>(i);
+  for (size_t i = 0; i < 300; ++i) values[i + 384] = 0.5f;
   write(BufferRange{all, 0}, values);
   // Extents around the sizes of work groups and of the threads' shares.
   for (int64_t extent : {1, 2, 63, 64, 65, 127, 300}) {
-    ASSERT_TRUE(session().fill_zero(kDefaultStream, {all, 656 * 4}, 368 * 4));
-    ASSERT_TRUE(launch(add, {{all, 16 * 4}, {all, 336 * 4}, {all, 656 * 4}}, {}, extent));
-    std::vector<float> result = read<float>({all, 656 * 4}, 368);
-    for (int64_t i = 0; i < 368; ++i) {
+    ASSERT_TRUE(session().fill_zero(kDefaultStream, {all, 704 * 4}, 320 * 4));
+    ASSERT_TRUE(launch(add, {{all, 64 * 4}, {all, 384 * 4}, {all, 704 * 4}}, {}, extent));
+    std::vector<float> result = read<float>({all, 704 * 4}, 320);
+    for (int64_t i = 0; i < 320; ++i) {
       ASSERT_EQ(result[i], i < extent ? static_cast<float>(i) + 0.5f : 0.0f)
           << "element " << i << " of " << extent;
     }

@@ -102,7 +102,7 @@ TEST_F(Wasm, NamesWhatIsMissing) {
                           {"TAPML_WASM=", "make wasm"}, without);
   testing::expect_failure(
       {"run", kDemoModel, "--target", "cpu@pipe:node " + testing::kWasmHost, "--prompt", "x"}, 4,
-      {"this program serves only the wasm device"});
+      {"this program serves only the devices wasm and webgpu"});
 }
 
 TEST_F(Wasm, TheWorkerReportsItsStatus) {

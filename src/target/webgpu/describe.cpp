@@ -11,6 +11,9 @@ Description describe_webgpu() {
   d.code = "wgsl";
   d.compiles_to = "WGSL";
   d.gpu_like = true;
+  d.lanes_on_processors = true;
+  d.short_code_on_processors = true;
+  d.own_process = true;
   d.fused_fma = false;
   d.workgroup_threads = 64;
   d.index_bits = 32;
