@@ -205,7 +205,7 @@ class FunctionEmitter : private CodeText {
 
   // The extent or the condition of a statement in which there may be barriers.
   std::string on_which_depends(const PrimExpr& e, const Stmt& inside) {
-    const std::string text = expr(e);
+    std::string text = expr(e);
     bool has_barrier = false;
     visit(inside,
           [&](const Stmt& s) { has_barrier |= s->kind == StmtKind::kBarrier || joins_threads(s); });
