@@ -18,7 +18,7 @@ constexpr size_t kMostBodyBytes = 16 << 20;
 constexpr std::chrono::seconds kAnswer{10};
 // A tracker repeats the place of a waiting client every five seconds.
 constexpr std::chrono::seconds kSilence{20};
-constexpr std::chrono::milliseconds kSlice{50};  // how quickly an interrupt is noticed
+constexpr std::chrono::milliseconds kLook{50};  // how quickly an interrupt is noticed
 
 struct Head {
   int status = 0;
@@ -73,7 +73,6 @@ class Conversation {
     const auto body = read_body(head, Clock::now() + kAnswer);
     std::string message =
         body && !body->empty() ? printable_line(*body) : "status " + std::to_string(head.status);
-    while (message.ends_with("\\n")) message.resize(message.size() - 2);
     switch (head.status) {
       case 401: {
         Error error = user_error(std::move(message), stream_.peer(), "the tracker's token");
@@ -111,7 +110,7 @@ class Conversation {
         return fail(
             platform_error(PlatformFault::kCancelled, "waiting was interrupted", stream_.peer()));
       }
-      const auto slice = std::min(until, Clock::now() + kSlice);
+      const auto slice = std::min(until, Clock::now() + kLook);
       const auto count = stream_.read_some(bytes, slice);
       if (count && *count == 0) return fail(stream_.lost("ended: is it a tracker's?"));
       if (count) {
