@@ -21,8 +21,7 @@ void LeaseTable::add_device(Id device, const std::string& key, std::string peer)
   keys_[key].idle.insert({order, device});
 }
 
-void LeaseTable::add_client(Id client, const std::string& key, int64_t priority,
-                            std::string peer) {
+void LeaseTable::add_client(Id client, const std::string& key, int64_t priority, std::string peer) {
   const Turn turn{-priority, arrivals_++, client};
   clients_[client] = {key, std::move(peer), turn, false, Clock::now()};
   keys_[key].queue.insert(turn);

@@ -299,11 +299,11 @@ class Tracker::State {
       const auto place = table_.place(client->id);
       if (now >= until) {
         table_.remove(client->id);
-        const std::string text = answer_text(
-            504, "text/plain",
-            "no device with the key " + client->key + " became free in time: place " +
-                std::to_string(place.place) + " of those who wait, " +
-                std::to_string(place.devices) + " devices");
+        const std::string text =
+            answer_text(504, "text/plain",
+                        "no device with the key " + client->key + " became free in time: place " +
+                            std::to_string(place.place) + " of those who wait, " +
+                            std::to_string(place.devices) + " devices");
         co_await client->link->write(text);
         client->is_open = true;
         match(client->key);

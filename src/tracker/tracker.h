@@ -24,7 +24,7 @@ struct TrackerOptions {
   // oldest one is dropped.
   size_t unfinished = 256, unfinished_of_peer = 128;
   std::chrono::milliseconds handshake{10'000};
-  std::chrono::seconds longest_wait{86'400};  // for a device
+  std::chrono::seconds longest_wait{86'400};     // for a device
   uint64_t message_bytes = uint64_t{128} << 20;  // most of a WebSocket message
   std::function<void(const std::string&)> log;   // called on the tracker's thread; may be empty
 };
