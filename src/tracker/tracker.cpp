@@ -56,6 +56,16 @@ std::string answer_text(int status, const char* type, const std::string& body) {
          type + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
+// "192.0.2.1:50312", "[::1]:50312", for people.
+std::string address_text(const tcp::socket& socket) {
+  error_code error;
+  const tcp::endpoint peer = socket.remote_endpoint(error);
+  if (error) return "?";
+  const std::string address = peer.address().to_string();
+  return (peer.address().is_v6() ? "[" + address + "]" : address) + ":" +
+         std::to_string(peer.port());
+}
+
 // A client or a device.
 struct Party {
   Party(Id number, std::string its_key, std::string its_peer, std::unique_ptr<Link> its_link,
@@ -136,10 +146,11 @@ class Tracker::State {
       const Id number = ++connections_;
       unfinished_.add(number, peer);
       greeting_[number] = socket.native_handle();
+      const std::string shown = address_text(socket);
       if (tls_) {
-        asio::co_spawn(io_, greet_encrypted(std::move(socket), number, peer), asio::detached);
+        asio::co_spawn(io_, greet_encrypted(std::move(socket), number, shown), asio::detached);
       } else {
-        asio::co_spawn(io_, greet(beast::tcp_stream(std::move(socket)), number, peer, true),
+        asio::co_spawn(io_, greet(beast::tcp_stream(std::move(socket)), number, shown, true),
                        asio::detached);
       }
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <system_error>
 #include <thread>
 
 #include "rpc/transport/tracker_link.h"
@@ -27,11 +28,20 @@ class Carrier {
   Carrier(ByteStream& tracker, ByteStream& session) : tracker_(tracker), session_(session) {}
 
   // Until one of the sides ends.
-  void run(std::span<const std::byte> first, const std::atomic<bool>& stop) noexcept {
+  Status run(std::span<const std::byte> first, const std::atomic<bool>& stop) noexcept {
     write_all(session_, first);
-    std::thread down([this, &stop] { carry(session_, tracker_, stop); });
+    std::thread down;
+    try {
+      down = std::thread([this, &stop] { carry(session_, tracker_, stop); });
+    } catch (const std::system_error& none) {
+      tracker_.close();
+      session_.close();
+      return fail(platform_error(PlatformFault::kLimit,
+                                 std::string("no thread for a session: ") + none.what()));
+    }
     carry(tracker_, session_, stop);
     down.join();
+    return {};
   }
 
  private:
@@ -101,10 +111,10 @@ class Registration {
     if (process == 0) serve_in_process(ends.second.release(), parent);
     ends.second.reset();
     const auto session = make_file_stream(std::move(ends.first), {}, "the session");
-    Carrier(*stream_, *session).run(first_, stop_);
+    const Status carried = Carrier(*stream_, *session).run(first_, stop_);
     while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
     }
-    return {};
+    return carried;
   }
 
   bool was_registered() const { return registered_; }
@@ -140,6 +150,7 @@ Status serve_tracked(const TrackedDevice& device, const ListenOptions& options,
                      const std::atomic<bool>& stop) noexcept {
   ::signal(SIGPIPE, SIG_IGN);
   std::chrono::milliseconds pause = kFirstPause;
+  int round = 0;
   while (!stop) {
     Registration registration(device, options, stop);
     Status waited = registration.wait_for_client();
@@ -147,11 +158,13 @@ Status serve_tracked(const TrackedDevice& device, const ListenOptions& options,
     if (registration.was_registered()) pause = kFirstPause;
     if (waited || stop) continue;
     if (waited.error().kind == ErrorKind::kUser) return waited;
+    // Many devices that lost the same tracker do not return at the same moment.
+    const auto spread = pause * (50 + (::getpid() + round++) * 37 % 100) / 100;
     if (options.server.log) {
       options.server.log("no tracker: " + waited.error().message + "; again in " +
-                         std::to_string(pause.count()) + " ms");
+                         std::to_string(spread.count()) + " ms");
     }
-    for (auto left = pause; left > left.zero() && !stop; left -= kTick) {
+    for (auto left = spread; left > left.zero() && !stop; left -= kTick) {
       std::this_thread::sleep_for(std::min(left, kTick));
     }
     pause = std::min(2 * pause, kLongestPause);
