@@ -50,7 +50,7 @@ int serve_tracker(const TrackerCommand& command, const Output& output) {
   install_stop_handler();
   const auto tracker = unwrap(tracker::Tracker::listen(options));
   const std::string endpoint = tracker->endpoint().text();
-  output.line("tracking at " + endpoint);
+  output.line("serving at " + endpoint);
   output.document(Json::object({{"endpoint", Json::string(endpoint)}}));
   std::fflush(stdout);
   if (options.token.empty() && !command.quiet) {
