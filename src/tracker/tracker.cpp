@@ -185,7 +185,7 @@ class Tracker::State {
     if (error) {
       if (error.category() == http::make_error_code(http::error::bad_method).category() &&
           error != http::error::end_of_stream && error != http::error::partial_message) {
-        co_await refuse(stream, {400, "the request is not HTTP/1.1"});
+        co_await refuse(stream, 400, "the request is not HTTP/1.1");
       }
       co_return;
     }
@@ -202,26 +202,29 @@ class Tracker::State {
     const auto asked = understand(request, rules_);
     if (!asked) {
       log("a request from " + peer + " is refused: " + asked.error().message);
-      co_await refuse(stream, asked.error());
+      co_await refuse(stream, asked.error().status, asked.error().message);
       co_return;
     }
     if (buffer.size() != 0) {
-      co_await refuse(stream, {400, "bytes came before the answer to the request"});
+      co_await refuse(stream, 400, "bytes came before the answer to the request");
       co_return;
     }
     if (asked->kind == Asked::Kind::kStatus) {
-      co_await answer(stream, answer_text(200, "application/json", table_.status().dump()));
+      std::string text = answer_text(200, "application/json", table_.status().dump());
+      co_await answer(stream, std::move(text));
       co_return;
     }
     const bool is_device = asked->kind == Asked::Kind::kDevice;
     if (is_device ? table_.devices() >= options_.devices
                   : table_.waiting_clients() >= options_.waiting) {
-      co_await refuse(stream, {503, is_device ? "the tracker has as many devices as it takes"
-                                              : "as many clients wait as the tracker takes"});
+      co_await refuse(stream, 503,
+                      is_device ? "the tracker has as many devices as it takes"
+                                : "as many clients wait as the tracker takes");
       co_return;
     }
     if (!is_device) {
-      co_await serve_client(make_party(PlainLink(std::move(stream)), number, *asked, peer), *asked);
+      auto party = make_party(PlainLink(std::move(stream)), number, *asked, peer);
+      co_await serve_client(party, asked->priority, asked->wait);
     } else if (request.is_websocket) {
       co_await accept_websocket(std::move(stream), message, number, *asked, peer);
     } else {
@@ -264,9 +267,10 @@ class Tracker::State {
     }
   }
 
+  // No coroutine: arguments of a co_await are trivial here, since GCC 12 destroys others twice.
   template <class Stream>
-  Task<void> refuse(Stream& stream, Refusal refusal) {
-    co_await answer(stream, answer_text(refusal.status, "text/plain", refusal.message));
+  Task<void> refuse(Stream& stream, int status, std::string_view message) {
+    return answer(stream, answer_text(status, "text/plain", std::string(message)));
   }
 
   void serve_device(std::shared_ptr<Party> device) {
@@ -291,10 +295,11 @@ class Tracker::State {
   }
 
   // Keeps a client informed until it has a device.
-  Task<void> serve_client(std::shared_ptr<Party> client, Asked asked) {
-    const auto until = Clock::now() + std::min(asked.wait, options_.longest_wait);
+  Task<void> serve_client(std::shared_ptr<Party> client, int64_t priority,
+                          std::chrono::seconds wait) {
+    const auto until = Clock::now() + std::min(wait, options_.longest_wait);
     parties_[client->id] = client;
-    table_.add_client(client->id, client->key, asked.priority, client->peer);
+    table_.add_client(client->id, client->key, priority, client->peer);
     asio::co_spawn(io_, pump(client), asio::detached);
     match(client->key);
     LeaseTable::Place told;

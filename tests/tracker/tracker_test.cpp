@@ -169,8 +169,8 @@ TEST(Tracker, ASlowReaderHoldsTheSenderBack) {
 
 TEST(Tracker, ServesASession) {
   const auto tracker = start();
+  rpc::StreamChannel channel(*add_device(at(*tracker)));
   std::thread device([&] {
-    rpc::StreamChannel channel(*add_device(at(*tracker)));
     rpc::ServerOptions options;
     options.open_device = [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
       return std::make_shared<device::NullDevice>();
@@ -178,15 +178,33 @@ TEST(Tracker, ServesASession) {
     EXPECT_TRUE(rpc::serve_session(channel, options));
   });
   {
-    auto channel = rpc::connect(at(*tracker), Clock::now() + 10s);
-    ASSERT_TRUE(channel) << channel.error().to_string();
+    auto leased = rpc::connect(at(*tracker), Clock::now() + 10s);
+    ASSERT_TRUE(leased) << leased.error().to_string();
     rpc::ConnectOptions options;
     options.target = "null";
-    auto session = rpc::RemoteSession::connect(std::move(*channel), options);
+    auto session = rpc::RemoteSession::connect(std::move(*leased), options);
     ASSERT_TRUE(session) << session.error().to_string();
     EXPECT_EQ((*session)->info().platform, "null");
   }
   device.join();
+}
+
+TEST(Tracker, AClientThatWaitsIsServedByTheDeviceThatComes) {
+  const auto tracker = start();
+  std::thread client([&] {
+    const Stream stream = *lease(at(*tracker));
+    send(*stream, "hello");
+    EXPECT_EQ(receive(*stream, 2), "ok");
+  });
+  ASSERT_TRUE(becomes(*tracker, "waiting", 1));
+  const Stream device = *open(at(*tracker));
+  // The client's first bytes may come with the tracker's answer.
+  const auto rest = rpc::register_device(*device, at(*tracker), "", {});
+  ASSERT_TRUE(rest);
+  const std::string first(reinterpret_cast<const char*>(rest->data()), rest->size());
+  EXPECT_EQ(first + receive(*device, 5 - first.size()), "hello");
+  send(*device, "ok");
+  client.join();
 }
 
 TEST(Tracker, ClientsWaitWithTheirPlace) {
@@ -339,7 +357,7 @@ TEST(Tracker, RefusesMoreThanItsLimits) {
 
 TEST(Tracker, GarbageIsRefused) {
   const auto tracker = start();
-  for (const std::string text :
+  for (const std::string& text :
        {std::string("\x16\x03\x01\x02\x00\x01", 6) + std::string(100, '\0'),
         std::string("garbage\r\n\r\n"), std::string("GET / HTTP/9.9\r\n\r\n"),
         "GET /" + std::string(20000, 'x') + " HTTP/1.1\r\n\r\n",
