@@ -81,7 +81,7 @@ void add_tracker(CLI::App& rpc, const Registration& registration) {
   command->add_flag("--insecure", options->tracker.insecure,
                     "Listen beyond this machine without encryption (needs a token)");
   command
-      ->add_option("--origin", options->tracker.origins,
+      ->add_option("--allow-origin", options->tracker.origins,
                    "Origin of pages that may connect, such as https://lab.example (repeatable)")
       ->allow_extra_args(false);
   command->add_option("--devices", options->tracker.devices, "Most devices at once")

@@ -108,7 +108,7 @@ std::optional<Refusal> check_page(const Request& request, const Rules& rules) {
   const std::string own = (rules.endpoint.tls ? "https://" : "http://") + request.host;
   if (request.origin == own && is_own_name(request.host, rules)) return {};
   return Refusal{403, "pages of " + request.origin.substr(0, 256) +
-                          " may not connect; the tracker's --origin allows them"};
+                          " may not connect; the tracker's --allow-origin allows them"};
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ Status check_origin(const std::string& origin) {
       origin.find_first_of("/?# ", scheme + 3) == std::string::npos) {
     return {};
   }
-  return fail(user_error("not the origin of a page", "--origin " + in_quotes(origin),
+  return fail(user_error("not the origin of a page", "--allow-origin " + in_quotes(origin),
                          "scheme and host, such as https://lab.example:8443", in_quotes(origin),
                          "without a path, and without a slash at the end"));
 }

@@ -123,7 +123,7 @@ TEST(TrackerRequest, AnOriginIsSchemeAndHost) {
     const Status checked = check_origin(text);
     ASSERT_FALSE(checked) << text;
     EXPECT_EQ(checked.error().kind, ErrorKind::kUser);
-    testing::expect_parts(checked.error(), {"--origin", "https://lab.example:8443"});
+    testing::expect_parts(checked.error(), {"--allow-origin", "https://lab.example:8443"});
   }
 }
 
