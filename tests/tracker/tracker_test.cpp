@@ -412,12 +412,12 @@ TEST(Tracker, WhoIsNoTrackerIsNoticed) {
 TEST(Tracker, ManyDevicesRegister) {
   const auto tracker = start();
   std::vector<Stream> devices;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     auto device = add_device(at(*tracker, "key" + std::to_string(i % 10)));
     ASSERT_TRUE(device) << device.error().to_string();
     devices.push_back(std::move(*device));
   }
-  EXPECT_EQ(count_of(*tracker, "devices"), 300U);
+  EXPECT_EQ(count_of(*tracker, "devices"), 1000U);
   const Stream client = *lease(at(*tracker, "key7"));
   send(*client, "x");
   EXPECT_EQ(receive(*devices[7], 1), "x");  // the one that waits longest
