@@ -123,10 +123,13 @@ int serve_at_tracker(const ServeOptions& options, const Output& output) {
   device.token = listen.server.token;
   device.trust = trust_of(options.remote, device.token);
   device.trust.secret = !device.token.empty() && !options.insecure;
+  device.registered = [&, is_first = true]() mutable {
+    if (!std::exchange(is_first, false)) return;
+    output.line("serving at " + device.tracker.text());
+    output.document(Json::object({{"endpoint", Json::string(device.tracker.text())}}));
+    std::fflush(stdout);
+  };
   install_stop_handler();
-  output.line("serving at " + device.tracker.text());
-  output.document(Json::object({{"endpoint", Json::string(device.tracker.text())}}));
-  std::fflush(stdout);
   unwrap(rpc::serve_tracked(device, listen, stop_requested()));
   return kDone;
 }

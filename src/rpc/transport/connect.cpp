@@ -72,7 +72,11 @@ Error dial_error(int error, const Endpoint& endpoint) {
   return platform_error(
       PlatformFault::kAbsent,
       (nobody ? "nothing listens at this endpoint: " : "cannot connect: ") + errno_text(error),
-      endpoint.text(), nobody ? "start a server: tapml rpc serve --listen " + endpoint.text() : "");
+      endpoint.text(),
+      !nobody ? ""
+      : endpoint.kind == Endpoint::Kind::kTracker
+          ? "start a tracker: tapml rpc tracker --listen HOST:PORT"
+          : "start a server: tapml rpc serve --listen " + endpoint.text());
 }
 
 // The reason why no secret is sent to `address`.

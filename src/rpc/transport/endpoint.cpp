@@ -121,7 +121,8 @@ std::string Endpoint::text() const {
   const bool brackets = host.find(':') != std::string::npos;
   std::string address = std::string(tls ? "tls:" : "tcp:") + (brackets ? "[" + host + "]" : host) +
                         ":" + std::to_string(port);
-  return kind == Kind::kTracker ? "tracker:" + address + "/" + key : address;
+  if (kind == Kind::kTcp) return address;
+  return "tracker:" + address + (key.empty() ? "" : "/" + key);
 }
 
 Result<Endpoint> parse_endpoint(std::string_view text) {

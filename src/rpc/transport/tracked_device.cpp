@@ -87,6 +87,7 @@ class Registration {
     TAPML_ASSIGN(first_, register_device(*stream_, device_.tracker, device_.token, stopped_));
     log("registered at " + device_.tracker.text());
     registered_ = true;
+    if (device_.registered) device_.registered();
     std::vector<std::byte> bytes(4096);
     while (first_.empty()) {
       if (stop_) return fail(platform_error(PlatformFault::kCancelled, "the server was ended"));

@@ -12,6 +12,7 @@ struct TrackedDevice {
   Endpoint tracker;  // with an address
   std::string token;
   TlsTrust trust;
+  std::function<void()> registered;  // called after each registration; may be empty
 };
 
 // Registers at the tracker, serves one session when a client leases the device, and registers
