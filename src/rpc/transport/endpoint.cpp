@@ -76,7 +76,7 @@ bool is_tracker(std::string_view text) {
 }
 
 Result<Endpoint> parse_tracker(std::string_view text) {
-  const size_t slash = text.rfind('/');
+  const size_t slash = text.find('/');
   const std::string_view key = text.substr(slash + 1);
   if (!is_device_key(key)) {
     return bad_endpoint(text, "not a key of devices", in_quotes(key),
