@@ -140,7 +140,9 @@ int serve(const ServeOptions& options, const Output& output) {
   if (ways != 1) {
     throw_user("exactly one of --listen, --stdio and --tracker is needed", "tapml rpc serve",
                "--listen ENDPOINT, --stdio, or --tracker HOST:PORT with --key KEY",
-               ways == 0 ? "none" : "several");
+               ways == 0   ? "neither"
+               : ways == 2 ? "both of two"
+                           : "all three");
   }
   if (!options.tracker.empty()) return serve_at_tracker(options, output);
   if (options.stdio && !(options.tls_certificate + options.tls_key).empty()) {
