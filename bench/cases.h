@@ -35,6 +35,8 @@ std::vector<Case> opencl_cases();
 
 // Remote devices compared with bare sockets and with the same device in this process.
 std::vector<Case> rpc_cases();
+// Leases among many devices, and the bytes that a tracker carries.
+std::vector<Case> tracker_cases();
 // Launches and memory on the Vulkan device.
 std::vector<Case> vulkan_cases();
 

@@ -65,6 +65,7 @@ if(NOT TAPML_COMPILER)
 endif()
 
 tapml_component(server DEPS llm PRIVATE tapml_dep_boost tapml_dep_openssl Threads::Threads)
+tapml_component(tracker DEPS rpc PRIVATE tapml_dep_boost tapml_dep_openssl Threads::Threads)
 
 # The compiler.
 tapml_component(arith DEPS ir)
@@ -95,7 +96,7 @@ list(FILTER cli_sources EXCLUDE REGEX "/src/cli/runtime/")
 if(cli_sources)
   add_executable(tapml ${cli_sources})
   target_include_directories(tapml PRIVATE "${CMAKE_SOURCE_DIR}/src")
-  target_link_libraries(tapml PRIVATE tapml_dep_allocator tapml_app tapml_fuzz tapml_server tapml_dep_cli11)
+  target_link_libraries(tapml PRIVATE tapml_dep_allocator tapml_app tapml_fuzz tapml_server tapml_tracker tapml_dep_cli11)
   set_target_properties(tapml PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
   tapml_unity(tapml ${cli_sources})
 endif()

@@ -17,6 +17,8 @@ struct RemoteOptions {
   std::string token_file;      // app/tokens.h; empty: TAPML_RPC_TOKEN
   std::string tls_ca;          // root certificates (PEM); empty: TAPML_RPC_CA, else the system's
   bool insecure = false;       // sends a token beyond loopback without encryption
+  int64_t wait_seconds = 300;  // for a device of a tracker
+  int64_t priority = 0;        // among the clients that wait for one
   double request_seconds = 0;  // limit of a request; 0: as long as the server shows signs of life
   WorkWatcher watcher;         // of uploads, to local devices too; may be empty
   // Ends every wait for the server, on Ctrl-C.
@@ -27,11 +29,25 @@ struct RemoteOptions {
 // seconds if that is not set.
 rpc::Clock::time_point handshake_end(const RemoteOptions& options);
 
-// Connects to `endpoint`. Trusted certificates come from --tls-ca, else from the file that
-// TAPML_RPC_CA names, else from the system. `secret`: a token will be sent, so plain TCP beyond
-// loopback is refused unless `options` allow it.
+// Parses an endpoint; that of a tracker gets its address from TAPML_TRACKER (HOST:PORT or
+// tls:HOST:PORT) if it has none. UserError for anything else, and without an address.
+rpc::Endpoint find_endpoint(const std::string& text);
+
+// The endpoint of a tracker's address, such as tls:lab:9190; the key is empty. UserError for
+// anything else.
+rpc::Endpoint tracker_at(const std::string& address);
+
+// The token for an endpoint; a tracker's is that of its address.
+std::string token_for(const rpc::Endpoint& endpoint, const RemoteOptions& options);
+
+// Which certificates to trust: those of --tls-ca, else of the file that TAPML_RPC_CA names, else
+// the system's. If a token will be sent, plain TCP beyond loopback is refused unless `options`
+// allow it.
+rpc::TlsTrust trust_of(const RemoteOptions& options, const std::string& token);
+
+// Connects to `endpoint`; at a tracker, waits for a device.
 std::unique_ptr<rpc::Channel> open_channel(const rpc::Endpoint& endpoint,
-                                           const RemoteOptions& options, bool secret,
+                                           const RemoteOptions& options, const std::string& token,
                                            rpc::Clock::time_point until);
 
 // The time left for a handshake with deadline `until`, at least a short one.

@@ -88,7 +88,10 @@ struct DeviceWork {
 };
 void add_devices(Registration registration, const DeviceWork& work);
 void add_models(Registration registration);
-void add_rpc(Registration registration);
+// `add_tracker` adds the tracker, which the program without the compiler lacks; may be null.
+void add_rpc(Registration registration,
+             void (*add_tracker)(CLI::App& rpc, const Registration& registration));
+void add_tracker(CLI::App& rpc, const Registration& registration);
 void add_kernel(Registration registration);
 void add_kernel_worker(Registration registration);
 void add_fuzz(Registration registration);

@@ -25,7 +25,7 @@ void add_commands(Registration registration) {
   add_devices(registration,
               {.measure = measure_ceilings, .check = check_device, .conclude = conclude_checks});
   add_models(registration);
-  add_rpc(registration);
+  add_rpc(registration, add_tracker);
   add_kernel(registration);
   add_kernel_worker(registration);
   add_fuzz(registration);

@@ -153,6 +153,16 @@ void add_options(CLI::App& command, app::RemoteOptions& options) {
   command.add_flag("--insecure", options.insecure,
                    "Send the token to other machines even without encryption");
   command
+      .add_option("--wait", options.wait_seconds,
+                  "Longest wait for a device of a tracker, in seconds")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000}))
+      ->capture_default_str();
+  command
+      .add_option("--priority", options.priority,
+                  "Priority among the clients that wait for a tracker's device")
+      ->check(CLI::Range(int64_t{-100}, int64_t{100}))
+      ->capture_default_str();
+  command
       .add_option(
           "--request-seconds", options.request_seconds,
           "Longest request to a remote device (0: as long as the server shows signs of life)")

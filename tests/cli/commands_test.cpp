@@ -51,7 +51,8 @@ TEST(Commands, UnknownOptionsAndCommands) {
   testing::expect_failure({"rpc", "serve", "--bogus"}, 2, {"--bogus", "tapml rpc serve --help"});
   testing::expect_failure({"frobnicate"}, 2, {"compile, ", "frobnicate", "tapml --help"});
   testing::expect_failure({"migarte"}, 2, {"migarte", "did you mean 'migrate'?"});
-  testing::expect_failure({"rpc", "frobnicate"}, 2, {"serve or status", "frobnicate"});
+  testing::expect_failure({"rpc", "frobnicate"}, 2,
+                          {"serve, status, tracker or tracker-status", "frobnicate"});
   testing::expect_failure({"run"}, 2, {"required"});
   testing::expect_failure({"run", testing::kDemoModel, "--prompt", "x", "--max-tokens", "many"}, 2,
                           {"--max-tokens", "many"});

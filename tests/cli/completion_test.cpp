@@ -45,7 +45,7 @@ TEST_F(Completion, OfCommandsOptionsAndPlatforms) {
     EXPECT_EQ(offered(shell, "tapml mig"), "migrate");
     EXPECT_EQ(offered(shell, "tapml check"), "check-import");
     EXPECT_EQ(offered(shell, "tapml check-import --pr"), "--prompt");
-    EXPECT_EQ(offered(shell, "tapml rpc ''"), "serve status");
+    EXPECT_EQ(offered(shell, "tapml rpc ''"), "serve status tracker tracker-status");
     EXPECT_EQ(offered(shell, "tapml rpc serve --li"), "--listen");
     EXPECT_EQ(offered(shell, "tapml suite verify --mo"), "--model");
     EXPECT_EQ(offered(shell, "tapml run model --target v"), "vulkan");

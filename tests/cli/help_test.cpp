@@ -116,7 +116,8 @@ TEST(Help, EqualsTheOutputOfTheOption) {
   }
   EXPECT_EQ(run_program({"help"}).out, run_program({"--help"}).out);
   testing::expect_failure({"help", "migarte"}, 2, {"migarte", "did you mean 'migrate'?"});
-  testing::expect_failure({"help", "rpc", "run"}, 2, {"tapml rpc", "serve or status"});
+  testing::expect_failure({"help", "rpc", "run"}, 2,
+                          {"tapml rpc", "serve, status, tracker or tracker-status"});
   testing::expect_failure({"help", "run", "x"}, 2, {"tapml run", "no further word"});
 }
 

@@ -30,7 +30,7 @@ void add_absent(const Registration& registration, const std::string& name) {
 
 void add_commands(Registration registration) {
   add_devices(registration, {});
-  add_rpc(registration);
+  add_rpc(registration, nullptr);
   add_help(registration);
   for (const char* name : kOfTheCompiler) add_absent(registration, name);
 }

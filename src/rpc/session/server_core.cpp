@@ -5,6 +5,7 @@
 
 #include "base/printable.h"
 #include "rpc/session/limited_device.h"
+#include "rpc/session/same_secret.h"
 #include "runtime/session_errors.h"
 
 namespace tapml::rpc {
@@ -13,16 +14,6 @@ namespace {
 
 bool is_timeout(const Status& status) {
   return !status && status.error().fault == PlatformFault::kTimeout;
-}
-
-// Takes the same time wherever the texts differ.
-bool same_secret(std::string_view shown, std::string_view expected) {
-  volatile unsigned char difference = shown.size() == expected.size() ? 0 : 1;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const char c = shown.empty() ? '\0' : shown[i % shown.size()];
-    difference = static_cast<unsigned char>(difference | (c ^ expected[i]));
-  }
-  return difference == 0;
 }
 
 // Whether the client waits for an answer, and may give up.

@@ -10,6 +10,7 @@
 #include "rpc/transport/socket.h"
 #include "rpc/transport/stream_channel.h"
 #include "rpc/transport/tls_stream.h"
+#include "rpc/transport/tracker_link.h"
 #include "runtime/session_errors.h"
 
 namespace tapml::rpc {
@@ -71,7 +72,11 @@ Error dial_error(int error, const Endpoint& endpoint) {
   return platform_error(
       PlatformFault::kAbsent,
       (nobody ? "nothing listens at this endpoint: " : "cannot connect: ") + errno_text(error),
-      endpoint.text(), nobody ? "start a server: tapml rpc serve --listen " + endpoint.text() : "");
+      endpoint.text(),
+      !nobody ? ""
+      : endpoint.kind == Endpoint::Kind::kTracker
+          ? "start a tracker: tapml rpc tracker --listen HOST:PORT"
+          : "start a server: tapml rpc serve --listen " + endpoint.text());
 }
 
 // The reason why no secret is sent to `address`.
@@ -88,23 +93,21 @@ Error unprotected(const SocketAddress& address, const Endpoint& endpoint) {
           "that you trust");
 }
 
-Result<std::unique_ptr<Channel>> secure(FileDescriptor socket, const Endpoint& endpoint,
-                                        const TlsTrust& trust, runtime::Deadline deadline,
-                                        const Interrupted& interrupted) noexcept {
+Result<std::unique_ptr<ByteStream>> secure(FileDescriptor socket, const Endpoint& endpoint,
+                                           const TlsTrust& trust, runtime::Deadline deadline,
+                                           const Interrupted& interrupted) noexcept {
   if (!deadline) deadline = std::chrono::steady_clock::now() + kTlsHandshake;
   TAPML_ASSIGN(const auto context, TlsContext::for_client(trust.ca_file));
-  TAPML_ASSIGN(auto stream, open_tls_stream(*context, std::move(socket), endpoint.host,
-                                            endpoint.text(), deadline, interrupted));
-  return std::make_unique<StreamChannel>(std::move(stream));
+  return open_tls_stream(*context, std::move(socket), endpoint.host, endpoint.text(), deadline,
+                         interrupted);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Channel>> connect(const Endpoint& endpoint, runtime::Deadline deadline,
-                                         const TlsTrust& trust,
-                                         const Interrupted& interrupted) noexcept {
-  if (endpoint.kind == Endpoint::Kind::kPipe) return start_command(endpoint.command);
-  if (endpoint.kind == Endpoint::Kind::kTcp && endpoint.port == 0) {
+Result<std::unique_ptr<ByteStream>> open_stream(const Endpoint& endpoint,
+                                                runtime::Deadline deadline, const TlsTrust& trust,
+                                                const Interrupted& interrupted) noexcept {
+  if (endpoint.kind != Endpoint::Kind::kUnix && endpoint.port == 0) {
     return fail(user_error("port 0 is for listening only", "endpoint \"" + endpoint.text() + "\"",
                            "a port from 1 to 65535", "0"));
   }
@@ -124,9 +127,20 @@ Result<std::unique_ptr<Channel>> connect(const Endpoint& endpoint, runtime::Dead
     if (endpoint.kind == Endpoint::Kind::kUnix) TAPML_TRY(check_server_owner(fd, endpoint.text()));
     if (endpoint.tls)
       return secure(std::move(dialled.socket), endpoint, trust, deadline, interrupted);
-    return make_stream_channel(std::move(dialled.socket), endpoint.text());
+    return make_file_stream(std::move(dialled.socket), {}, endpoint.text());
   }
   return fail(dial_error(error, endpoint));
+}
+
+Result<std::unique_ptr<Channel>> connect(const Endpoint& endpoint, runtime::Deadline deadline,
+                                         const TlsTrust& trust, const Interrupted& interrupted,
+                                         const LeaseRequest& lease) noexcept {
+  if (endpoint.kind == Endpoint::Kind::kPipe) return start_command(endpoint.command);
+  TAPML_ASSIGN(auto stream, open_stream(endpoint, deadline, trust, interrupted));
+  if (endpoint.kind == Endpoint::Kind::kTracker) {
+    TAPML_TRY(take_lease(*stream, endpoint, lease, interrupted));
+  }
+  return std::make_unique<StreamChannel>(std::move(stream));
 }
 
 }  // namespace tapml::rpc

@@ -1,5 +1,6 @@
 #include <sys/un.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/strings.h"
@@ -10,7 +11,8 @@ namespace tapml::rpc {
 namespace {
 
 constexpr std::string_view kEndpointForms =
-    "host:port, tcp:host:port, tcp:[IPv6 address]:port, tls:host:port, unix:path or pipe:command";
+    "host:port, tcp:host:port, tcp:[IPv6 address]:port, tls:host:port, unix:path, "
+    "pipe:command, tracker:host:port/KEY or tracker/KEY";
 
 std::unexpected<Error> bad_endpoint(std::string_view text, std::string message,
                                     std::string found = "", std::string hint = "") {
@@ -67,7 +69,42 @@ Result<Endpoint> parse_tcp_endpoint(std::string_view text, std::string_view rest
   return endpoint;
 }
 
+// "tracker/KEY" or "tracker:ADDRESS/KEY"; no host has a slash.
+bool is_tracker(std::string_view text) {
+  return text.starts_with("tracker/") ||
+         (text.starts_with("tracker:") && text.find('/') != std::string_view::npos);
+}
+
+Result<Endpoint> parse_tracker(std::string_view text) {
+  const size_t slash = text.find('/');
+  const std::string_view key = text.substr(slash + 1);
+  if (!is_device_key(key)) {
+    return bad_endpoint(text, "not a key of devices", in_quotes(key),
+                        "a key has 1 to 64 letters, digits, '.', '_' and '-'");
+  }
+  std::string_view address = text.substr(0, slash);
+  Endpoint endpoint;
+  if (take_scheme(address, "tracker:")) {
+    const bool tls = take_scheme(address, "tls:");
+    if (!tls) take_scheme(address, "tcp:");
+    TAPML_ASSIGN(endpoint, parse_tcp_endpoint(text, address));
+    endpoint.tls = tls;
+  }
+  endpoint.kind = Endpoint::Kind::kTracker;
+  endpoint.key = std::string(key);
+  return endpoint;
+}
+
 }  // namespace
+
+bool is_device_key(std::string_view text) {
+  constexpr size_t kMost = 64;
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  return !text.empty() && text.size() <= kMost && std::ranges::all_of(text, fits);
+}
 
 std::string Endpoint::text() const {
   switch (kind) {
@@ -75,18 +112,24 @@ std::string Endpoint::text() const {
       return "unix:" + path;
     case Kind::kPipe:
       return "pipe:" + command;
+    case Kind::kTracker:
+      if (host.empty()) return "tracker/" + key;
+      break;
     case Kind::kTcp:
       break;
   }
   const bool brackets = host.find(':') != std::string::npos;
-  return std::string(tls ? "tls:" : "tcp:") + (brackets ? "[" + host + "]" : host) + ":" +
-         std::to_string(port);
+  std::string address = std::string(tls ? "tls:" : "tcp:") + (brackets ? "[" + host + "]" : host) +
+                        ":" + std::to_string(port);
+  if (kind == Kind::kTcp) return address;
+  return "tracker:" + address + (key.empty() ? "" : "/" + key);
 }
 
 Result<Endpoint> parse_endpoint(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) {
     return bad_endpoint(text, "the endpoint has a null character");
   }
+  if (is_tracker(text)) return parse_tracker(text);
   std::string_view rest = text;
   Endpoint endpoint;
   if (take_scheme(rest, "unix:")) {

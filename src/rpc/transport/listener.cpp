@@ -57,6 +57,11 @@ Result<std::unique_ptr<Listener>> Listener::open(const Endpoint& endpoint, bool 
       return fail(user_error("a pipe cannot be listened on",
                              "endpoint " + in_quotes(endpoint.text()), "tcp:host:port or unix:path",
                              "", "`tapml rpc serve --stdio` is the other end of a pipe"));
+    case Endpoint::Kind::kTracker:
+      return fail(user_error("a tracker's device is not an address to listen at",
+                             "endpoint " + in_quotes(endpoint.text()), "tcp:host:port or unix:path",
+                             "",
+                             "`tapml rpc serve --tracker HOST:PORT --key KEY` is served there"));
     case Endpoint::Kind::kUnix:
       TAPML_TRY(listener->bind_unix());
       break;

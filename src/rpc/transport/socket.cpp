@@ -128,7 +128,7 @@ Status next_slice(runtime::Deadline deadline, const Interrupted& interrupted,
 
 bool is_name(const Endpoint& endpoint) {
   in6_addr bytes = {};
-  return endpoint.kind == Endpoint::Kind::kTcp &&
+  return endpoint.kind != Endpoint::Kind::kUnix &&
          ::inet_pton(AF_INET, endpoint.host.c_str(), &bytes) != 1 &&
          ::inet_pton(AF_INET6, endpoint.host.c_str(), &bytes) != 1;
 }

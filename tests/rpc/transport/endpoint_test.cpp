@@ -10,6 +10,31 @@ namespace {
 using testing::expect_parts;
 using testing::fault_of;
 
+TEST(Endpoint, ATrackersDeviceHasAKey) {
+  const auto full = parse_endpoint("tracker:lab:9190/gpu-1");
+  ASSERT_TRUE(full);
+  EXPECT_EQ(full->kind, Endpoint::Kind::kTracker);
+  EXPECT_EQ(full->host, "lab");
+  EXPECT_EQ(full->port, 9190);
+  EXPECT_EQ(full->key, "gpu-1");
+  EXPECT_FALSE(full->tls);
+  EXPECT_EQ(full->text(), "tracker:tcp:lab:9190/gpu-1");
+  const auto secure = parse_endpoint("tracker:tls:[::1]:1/x");
+  ASSERT_TRUE(secure);
+  EXPECT_TRUE(secure->tls);
+  EXPECT_EQ(secure->text(), "tracker:tls:[::1]:1/x");
+  EXPECT_EQ(parse_endpoint(secure->text())->text(), secure->text());
+  const auto unnamed = parse_endpoint("tracker/phone");
+  ASSERT_TRUE(unnamed);
+  EXPECT_EQ(unnamed->host, "");
+  EXPECT_EQ(unnamed->text(), "tracker/phone");
+  EXPECT_EQ(parse_endpoint("tracker:9190")->kind, Endpoint::Kind::kTcp);  // a host's name
+  for (const char* text : {"tracker/", "tracker/a/b", "tracker:lab:9190/", "tracker:lab/x",
+                           "tracker:/x", "tracker:lab:9190/a b", "tracker:unix:/x/key"}) {
+    EXPECT_FALSE(parse_endpoint(text)) << text;
+  }
+}
+
 TEST(Endpoint, ParsesEveryForm) {
   struct Form {
     const char* text;
