@@ -178,7 +178,7 @@ class Wgsl : public Dialect, public VectorOperations {
   }
   std::string load_vector(const std::string& buffer, const std::string& index,
                           DType dtype) const override {
-    const std::string words = buffer + "[" + index + "]";
+    std::string words = buffer + "[" + index + "]";
     if (memory_bits(dtype) == 32) return words;
     return std::string("tapml_four_") + dtype_name(dtype) + "(" + words + ")";
   }
