@@ -37,6 +37,8 @@ std::vector<Case> opencl_cases();
 std::vector<Case> rpc_cases();
 // Leases among many devices, and the bytes that a tracker carries.
 std::vector<Case> tracker_cases();
+// A tab of a browser as a device.
+std::vector<Case> web_cases();
 // Launches and memory on the Vulkan device.
 std::vector<Case> vulkan_cases();
 

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
     for (bench::Case& test : bench::serving_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::library_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::tracker_cases()) cases.push_back(std::move(test));
+    for (bench::Case& test : bench::web_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::opencl_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::vulkan_cases()) cases.push_back(std::move(test));
     return bench::run(cases, options);

@@ -96,6 +96,9 @@ class Sink final : public server::Exchange {
     if (status != 200) problem_ = body;
     finish();
   }
+  void respond_from(int, std::string, server::BodySource, server::HttpHeaders) override {
+    finish();
+  }
   void begin(int, std::string, server::HttpHeaders) override {}
   void write(std::string) override {
     const std::lock_guard lock(mutex_);

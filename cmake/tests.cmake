@@ -135,6 +135,8 @@ tapml_test(conformance LABEL unit LINK tapml_device tapml_codegen tapml_rpc TIME
 tapml_test(error LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 600)
 tapml_test(e2e LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 1200)
 tapml_test(cli LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 600)
+# Pages in a real browser.
+tapml_test(web LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 300)
 # Tests of encrypted endpoints create certificates.
 foreach(test test_rpc test_server test_tracker test_e2e)
   if(TARGET ${test})

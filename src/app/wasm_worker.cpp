@@ -41,6 +41,11 @@ Result<fs::path> find_worker() {
 
 }  // namespace
 
+Result<std::string> wasm_folder() noexcept {
+  TAPML_ASSIGN(const fs::path folder, find_worker());
+  return folder.string();
+}
+
 Result<std::unique_ptr<rpc::Channel>> start_wasm_worker(const std::string& platform) noexcept {
   TAPML_ASSIGN(const fs::path folder, find_worker());
   const char* given = std::getenv("TAPML_NODE");

@@ -62,6 +62,7 @@ void add_commands(Registration registration);
 void add_run(Registration registration);
 void add_chat(Registration registration);
 void add_serve(Registration registration);
+void add_web(Registration registration);
 void add_embed(Registration registration);
 void add_compile(Registration registration);
 void add_opt(Registration registration);

@@ -9,6 +9,7 @@ void add_commands(Registration registration) {
   add_run(registration);
   add_chat(registration);
   add_serve(registration);
+  add_web(registration);
   add_embed(registration);
   add_compile(registration);
   add_opt(registration);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "base/percent.h"
 #include "base/strings.h"
 #include "rpc/session/same_secret.h"
 
@@ -14,30 +15,6 @@ namespace {
 
 std::unexpected<Refusal> refuse(int status, std::string message) {
   return std::unexpected(Refusal{status, std::move(message)});
-}
-
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// Nothing if a percent sign is not followed by two digits.
-std::optional<std::string> decoded(std::string_view text) {
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      result += text[i];
-      continue;
-    }
-    const int high = i + 2 < text.size() ? digit_of(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? digit_of(text[i + 2]) : -1;
-    if (high < 0 || low < 0) return {};
-    result += static_cast<char>(16 * high + low);
-    i += 2;
-  }
-  return result;
 }
 
 using Query = std::map<std::string, std::string, std::less<>>;
@@ -51,7 +28,8 @@ std::optional<Query> parse_query(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     const size_t sign = pair.find('=');
     if (sign == std::string_view::npos) return {};
-    const auto name = decoded(pair.substr(0, sign)), value = decoded(pair.substr(sign + 1));
+    const auto name = percent_decoded(pair.substr(0, sign)),
+               value = percent_decoded(pair.substr(sign + 1));
     if (!name || !value || !query.emplace(*name, *value).second) return {};
   }
   return query;
@@ -114,13 +92,13 @@ std::optional<Refusal> check_page(const Request& request, const Rules& rules) {
 }  // namespace
 
 std::expected<Asked, Refusal> understand(const Request& request, const Rules& rules) {
+  if (auto refusal = check_page(request, rules)) return std::unexpected(std::move(*refusal));
   if (request.method != "GET") return refuse(405, "the tracker takes GET only");
   const size_t question = request.target.find('?');
   const std::string path = request.target.substr(0, question);
   const auto query = parse_query(
       question == std::string::npos ? "" : std::string_view(request.target).substr(question + 1));
   if (!query) return refuse(400, "the query is not one of NAME=VALUE&...");
-  if (auto refusal = check_page(request, rules)) return std::unexpected(std::move(*refusal));
 
   constexpr std::string_view kBearer = "Bearer ";
   std::string token;

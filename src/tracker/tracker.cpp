@@ -4,7 +4,9 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/http.hpp>
 #include <map>
@@ -19,6 +21,7 @@
 #include "rpc/transport/unfinished_handshakes.h"
 #include "tracker/lease_table.h"
 #include "tracker/link.h"
+#include "tracker/message.h"
 #include "tracker/request.h"
 
 namespace tapml::tracker {
@@ -36,7 +39,6 @@ using Id = LeaseTable::Id;
 template <class T>
 using Task = asio::awaitable<T>;
 
-constexpr size_t kHeaderBytes = 8 << 10;
 constexpr size_t kIdleBytes = 512, kLeasedBytes = 64 << 10;  // buffers of a connection
 constexpr std::chrono::seconds kRefusal{5};                  // for a client to take an answer
 // How long a connection whose other end is gone may still deliver what is on its way.
@@ -44,6 +46,8 @@ constexpr std::chrono::seconds kLinger{2};
 // A waiting client is told its place at least this often, so that it sees that the tracker lives.
 constexpr std::chrono::seconds kSignOfLife{5};
 constexpr std::chrono::seconds kWebSocketIdle{60};  // a ping after half of it
+constexpr int kRefusalCodes = 4000;  // with which a WebSocket closes, plus the status
+constexpr size_t kMostReasonBytes = 120;
 
 constexpr const char* kSwitch =
     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tapml\r\n\r\n";
@@ -91,7 +95,7 @@ class Tracker::State {
   State(const TrackerOptions& options, std::unique_ptr<rpc::Listener> listener,
         std::optional<asio::ssl::context> tls)
       : options_(options),
-        rules_{options.token, options.origins, listener->endpoint()},
+        rules_{options.token, options.origins, listener ? listener->endpoint() : options.endpoint},
         unfinished_(options.unfinished, options.unfinished_of_peer),
         listener_(std::move(listener)),
         tls_(std::move(tls)),
@@ -102,9 +106,30 @@ class Tracker::State {
     parties_.clear();
   }
 
-  const rpc::Endpoint& endpoint() const noexcept { return listener_->endpoint(); }
+  const rpc::Endpoint& endpoint() const noexcept { return rules_.endpoint; }
 
   Status start() {
+    if (listener_) TAPML_TRY(start_accepting());
+    thread_ = std::thread([this] { io_.run(); });
+    return {};
+  }
+
+  void adopt(rpc::FileDescriptor socket, std::string first_bytes, std::string peer) {
+    asio::post(io_, [this, fd = std::make_shared<rpc::FileDescriptor>(std::move(socket)),
+                     first = std::move(first_bytes), shown = std::move(peer)] {
+      tcp::socket connection(io_);
+      error_code error;
+      connection.assign(tcp::v4(), fd->get(), error);
+      if (error || first.size() > kHeaderBytes) return;
+      fd->release();
+      asio::co_spawn(
+          io_, greet(beast::tcp_stream(std::move(connection)), ++connections_, shown, true, first),
+          asio::detached);
+    });
+  }
+
+ private:
+  Status start_accepting() {
     sockaddr_storage own = {};
     socklen_t size = sizeof own;
     ::getsockname(listener_->get(), reinterpret_cast<sockaddr*>(&own), &size);
@@ -116,11 +141,9 @@ class Tracker::State {
                                  endpoint().text()));
     }
     asio::co_spawn(io_, accept(), asio::detached);
-    thread_ = std::thread([this] { io_.run(); });
     return {};
   }
 
- private:
   void log(const std::string& line) const {
     if (options_.log) options_.log(printable_line(line));
   }
@@ -150,7 +173,7 @@ class Tracker::State {
       if (tls_) {
         asio::co_spawn(io_, greet_encrypted(std::move(socket), number, shown), asio::detached);
       } else {
-        asio::co_spawn(io_, greet(beast::tcp_stream(std::move(socket)), number, shown, true),
+        asio::co_spawn(io_, greet(beast::tcp_stream(std::move(socket)), number, shown, true, ""),
                        asio::detached);
       }
     }
@@ -165,7 +188,7 @@ class Tracker::State {
       greeted(number);
       co_return;
     }
-    co_await greet(std::move(stream), number, std::move(peer), false);
+    co_await greet(std::move(stream), number, std::move(peer), false, "");
   }
 
   void greeted(Id number) {
@@ -173,10 +196,12 @@ class Tracker::State {
     greeting_.erase(number);
   }
 
-  // Reads a request, and answers it.
+  // Reads a request, which begins with `first_bytes`, and answers it.
   template <class Stream>
-  Task<void> greet(Stream stream, Id number, std::string peer, bool sets_limit) {
+  Task<void> greet(Stream stream, Id number, std::string peer, bool sets_limit,
+                   std::string first_bytes) {
     beast::flat_buffer buffer(kHeaderBytes);
+    buffer.commit(asio::buffer_copy(buffer.prepare(first_bytes.size()), asio::buffer(first_bytes)));
     http::request_parser<http::empty_body> parser;
     parser.header_limit(kHeaderBytes);
     if (sets_limit) beast::get_lowest_layer(stream).expires_after(options_.handshake);
@@ -189,20 +214,17 @@ class Tracker::State {
       }
       co_return;
     }
-    const http::request<http::empty_body> message = parser.release();
-    const auto header = [&](http::field name) { return std::string(message[name]); };
-    Request request;
-    request.method = std::string(message.method_string());
-    request.target = std::string(message.target());
-    request.host = header(http::field::host);
-    request.origin = header(http::field::origin);
-    request.authorization = header(http::field::authorization);
-    request.is_websocket = websocket::is_upgrade(message);
-    request.upgrades = header(http::field::upgrade) == "tapml";
+    const Message message = parser.release();
+    const Request request = request_of(message);
     const auto asked = understand(request, rules_);
     if (!asked) {
       log("a request from " + peer + " is refused: " + asked.error().message);
-      co_await refuse(stream, asked.error().status, asked.error().message);
+      // To pages of other origins a refused connection looks like one without an answer.
+      if (request.is_websocket && asked.error().status != 403) {
+        co_await refuse_websocket(std::move(stream), message, asked.error());
+      } else {
+        co_await refuse(stream, asked.error().status, asked.error().message);
+      }
       co_return;
     }
     if (buffer.size() != 0) {
@@ -217,9 +239,13 @@ class Tracker::State {
     const bool is_device = asked->kind == Asked::Kind::kDevice;
     if (is_device ? table_.devices() >= options_.devices
                   : table_.waiting_clients() >= options_.waiting) {
-      co_await refuse(stream, 503,
-                      is_device ? "the tracker has as many devices as it takes"
-                                : "as many clients wait as the tracker takes");
+      const Refusal refusal{503, is_device ? "the tracker has as many devices as it takes"
+                                           : "as many clients wait as the tracker takes"};
+      if (request.is_websocket) {
+        co_await refuse_websocket(std::move(stream), message, refusal);
+      } else {
+        co_await refuse(stream, refusal.status, refusal.message);
+      }
       co_return;
     }
     if (!is_device) {
@@ -233,9 +259,23 @@ class Tracker::State {
     }
   }
 
+  // A page learns nothing of an answer that refuses a WebSocket, but the reason of one that closes.
   template <class Stream>
-  Task<void> accept_websocket(Stream stream, const http::request<http::empty_body>& message,
-                              Id number, const Asked& asked, const std::string& peer) {
+  Task<void> refuse_websocket(Stream stream, const Message& message, const Refusal& refusal) {
+    beast::get_lowest_layer(stream).expires_never();
+    websocket::stream<Stream> socket(std::move(stream));
+    socket.set_option(websocket::stream_base::timeout{kRefusal, kRefusal, false});
+    const auto [error] = co_await socket.async_accept(message, kWait);
+    if (error) co_return;
+    const websocket::close_reason reason(
+        static_cast<websocket::close_code>(kRefusalCodes + refusal.status),
+        refusal.message.substr(0, kMostReasonBytes));
+    co_await socket.async_close(reason, kWait);
+  }
+
+  template <class Stream>
+  Task<void> accept_websocket(Stream stream, const Message& message, Id number, const Asked& asked,
+                              const std::string& peer) {
     beast::get_lowest_layer(stream).expires_never();
     auto socket = std::make_unique<websocket::stream<Stream>>(std::move(stream));
     socket->set_option(websocket::stream_base::timeout{kRefusal, kWebSocketIdle, true});
@@ -404,6 +444,8 @@ class Tracker::State {
   LeaseTable table_;
   Id connections_ = 0;
   asio::io_context io_;
+  const asio::executor_work_guard<asio::io_context::executor_type> work_ =
+      asio::make_work_guard(io_);  // connections may be given to it later
   tcp::acceptor acceptor_;
   std::unordered_map<Id, std::shared_ptr<Party>> parties_;
   std::thread thread_;
@@ -412,6 +454,9 @@ class Tracker::State {
 Tracker::Tracker(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Tracker::~Tracker() = default;
 const rpc::Endpoint& Tracker::endpoint() const noexcept { return state_->endpoint(); }
+void Tracker::adopt(rpc::FileDescriptor socket, std::string first_bytes, std::string peer) {
+  state_->adopt(std::move(socket), std::move(first_bytes), std::move(peer));
+}
 
 namespace {
 
@@ -449,6 +494,13 @@ Result<std::unique_ptr<Tracker>> Tracker::listen(const TrackerOptions& options) 
   const bool anywhere = (options.endpoint.tls || options.insecure) && !options.token.empty();
   TAPML_ASSIGN(auto listener, rpc::Listener::open(options.endpoint, anywhere));
   auto state = std::make_unique<State>(options, std::move(listener), std::move(tls));
+  TAPML_TRY(state->start());
+  return std::unique_ptr<Tracker>(new Tracker(std::move(state)));
+}
+
+Result<std::unique_ptr<Tracker>> Tracker::open(const TrackerOptions& options) {
+  for (const std::string& origin : options.origins) TAPML_TRY(check_origin(origin));
+  auto state = std::make_unique<State>(options, nullptr, std::nullopt);
   TAPML_TRY(state->start());
   return std::unique_ptr<Tracker>(new Tracker(std::move(state)));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rpc/transport/connect.h"
+#include "rpc/transport/descriptor.h"
 
 namespace tapml::tracker {
 
@@ -35,11 +36,18 @@ class Tracker {
   // UserError for an address beyond this machine without a token and TLS (or `insecure`), for
   // unusable certificates and for an origin that is none; PlatformError for an address in use.
   static Result<std::unique_ptr<Tracker>> listen(const TrackerOptions& options);
+  // Does not listen itself: adopt() gives it connections of a server at `options.endpoint`, which
+  // has decided who may reach it. UserError for an origin that is none.
+  static Result<std::unique_ptr<Tracker>> open(const TrackerOptions& options);
   // Ends all connections.
   ~Tracker();
   Tracker(const Tracker&) = delete;
 
   const rpc::Endpoint& endpoint() const noexcept;  // with the actual port
+
+  // Takes a connection with plain bytes, of which `first_bytes`, a whole request at least, have
+  // been read. `peer`: its address, for people. Thread-safe.
+  void adopt(rpc::FileDescriptor socket, std::string first_bytes, std::string peer);
 
  private:
   class State;

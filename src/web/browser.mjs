@@ -38,6 +38,13 @@ export class Browser {
   /** @type {Promise<void>} */
   #exited = Promise.resolve();
 
+  /** Takes what the browser answers to debug(). @type {(bytes: Buffer) => void} */
+  debugged = () => {};
+  /** Sends a message of the DevTools protocol, with the zero that ends it. @param {string} message */
+  debug(message) {
+    /** @type {import('node:stream').Writable} */ (this.#process?.stdio[3]).write(message);
+  }
+
   /** Opens `address`. `gone` is called if the browser ends by itself or cannot be started.
    * @param {string} address @param {(why: Error) => void} gone */
   start(address, gone) {
@@ -59,7 +66,7 @@ export class Browser {
       lines = [...lines, ...bytes.toString().split('\n')].filter((line) => line).slice(-kKeptLines);
     });
     for (const pipe of child.stdio.slice(3)) pipe?.on('error', () => {});
-    child.stdio[4]?.on('data', () => {});
+    child.stdio[4]?.on('data', (bytes) => this.debugged(bytes));
     this.#exited = new Promise((resolve) => {
       child.on('error', (/** @type {any} */ error) => {
         const missing = error.code === 'ENOENT';

@@ -14,7 +14,10 @@ function startSession(number, path) {
   list.append(item);
   const worker = new Worker('session_worker.mjs', { type: 'module', name: socketOf(path) });
   worker.onmessage = ({ data }) => {
-    item.textContent = `session ${number}: ${data}`;
+    if (data.state !== 'ended') return;
+    const failed = data.reason && !data.served;
+    item.textContent = `session ${number}: ${failed ? `failed: ${data.reason}` : 'ended'}`;
+    if (failed) control.send(JSON.stringify({ failed: number, message: data.reason }));
   };
   worker.onerror = ({ message }) => {
     item.textContent = `session ${number}: failed: ${message}`;

@@ -1,8 +1,16 @@
 // @ts-check
 // A Web Worker that serves one session: tapml_worker.wasm, whose devices are WebAssembly and
-// WebGPU, with the protocol's bytes over a WebSocket. Its name is the socket's address.
+// WebGPU, with the protocol's bytes over a WebSocket. Its name is the socket's address. It tells the
+// page its state (SessionState).
 import { gpuImports } from './gpu.mjs';
 import { WasmProgram } from './wasm_program.mjs';
+
+/**
+ * What the page learns: the socket is open; the client has sent its first bytes; the end.
+ * @typedef {{state: 'open'} | {state: 'serving'}
+ *   | {state: 'ended', opened: boolean, served: boolean, code: number, reason: string,
+ *      received: number, sent: number}} SessionState
+ */
 
 const kSlice = 1 << 20;  // bytes of a message
 
@@ -48,9 +56,15 @@ function send(socket, bytes) {
   for (let at = 0; at < bytes.length; at += kSlice) {
     socket.send(bytes.slice(at, at + kSlice));
   }
+  ending.sent += bytes.length;
 }
 
 const started = performance.now();
+/** @type {Extract<SessionState, {state: 'ended'}>} */
+const ending = { state: 'ended', opened: false, served: false, code: 0, reason: '', received: 0, sent: 0 };
+
+/** @param {SessionState} state */
+const tell = (state) => self.postMessage(state);
 
 /** @param {WebAssembly.Module} module @param {WebSocket} socket @param {Arrived} arrived */
 async function serve(module, socket, arrived) {
@@ -87,19 +101,35 @@ async function main() {
   const socket = new WebSocket(self.name);
   socket.binaryType = 'arraybuffer';
   const arrived = new Arrived();
-  socket.onmessage = ({ data }) => arrived.add(new Uint8Array(data));
-  socket.onclose = () => arrived.end();
-  const connected = new Promise((resolve, reject) => {
-    socket.onopen = resolve;
-    socket.onerror = () => reject(new Error('the connection is refused'));
+  socket.onmessage = ({ data }) => {
+    if (!ending.served) tell({ state: 'serving' });
+    ending.served = true;
+    ending.received += data.byteLength;
+    arrived.add(new Uint8Array(data));
+  };
+  const connected = new Promise((resolve) => {
+    socket.onopen = () => {
+      ending.opened = true;
+      tell({ state: 'open' });
+      resolve(true);
+    };
+    socket.onclose = ({ code, reason }) => {
+      Object.assign(ending, { code, reason });
+      arrived.end();
+      resolve(false);
+    };
   });
   const module = WebAssembly.compileStreaming(fetch(new URL('tapml_worker.wasm', import.meta.url)));
-  await connected;
+  module.catch(() => {});  // reported below, if the connection stands
+  if (!await connected) return;
   await serve(await module, socket, arrived);
   socket.close();
 }
 
-main().then(() => self.postMessage('ended'), (error) => {
-  self.postMessage(String(error));
-  throw error;
-}).finally(() => self.close());
+main().catch((error) => {
+  ending.reason ||= String(error);
+  console.error(error);
+}).finally(() => {
+  tell(ending);
+  self.close();
+});

@@ -443,6 +443,11 @@ class Tab {
     socket_.binary(true);
   }
   unsigned status() const { return status_; }
+  // Of the tracker's closing, after a read that has seen it.
+  int code() const { return socket_.reason().code; }
+  std::string reason() const {
+    return {socket_.reason().reason.data(), socket_.reason().reason.size()};
+  }
   Socket& socket() { return socket_; }
   std::string read(size_t size) {
     std::string text;
@@ -508,9 +513,28 @@ TEST(TrackerTab, OtherOriginsAndTokensAreRefused) {
   const auto tracker = start(options);
   EXPECT_EQ(Tab(*tracker, "key=t&token=s3cret", "http://evil.example").status(), 403U);
   EXPECT_EQ(Tab(*tracker, "key=t&token=s3cret", "null").status(), 403U);
-  EXPECT_EQ(Tab(*tracker, "key=t&token=other", own_origin(*tracker)).status(), 401U);
-  EXPECT_EQ(Tab(*tracker, "key=t", own_origin(*tracker)).status(), 401U);
+  Tab wrong(*tracker, "key=t&token=other", own_origin(*tracker));
+  EXPECT_EQ(wrong.read(1), "");
+  EXPECT_EQ(wrong.code(), 4401);
+  EXPECT_EQ(wrong.reason(), "the token is wrong");
+  Tab without(*tracker, "key=t", own_origin(*tracker));
+  EXPECT_EQ(without.read(1), "");
+  EXPECT_EQ(without.reason(), "the tracker needs a token");
+  // A page of another origin learns nothing, whatever it asks for.
+  EXPECT_EQ(Tab(*tracker, "%", "http://evil.example").status(), 403U);
   EXPECT_EQ(Tab(*tracker, "key=t&token=s3cret", "https://lab.example").status(), 101U);
+}
+
+TEST(TrackerTab, AFullTrackerSaysSo) {
+  TrackerOptions options;
+  options.devices = 1;
+  const auto tracker = start(options);
+  const Tab first(*tracker, "key=t", own_origin(*tracker));
+  EXPECT_TRUE(becomes(*tracker, "devices", 1));
+  Tab second(*tracker, "key=t", own_origin(*tracker));
+  EXPECT_EQ(second.read(1), "");
+  EXPECT_EQ(second.code(), 4503);
+  EXPECT_EQ(second.reason(), "the tracker has as many devices as it takes");
 }
 
 TEST(TrackerTab, BadMessagesEndIt) {

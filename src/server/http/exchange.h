@@ -15,10 +15,19 @@ struct HttpRequest {
   std::string path;    // without the query, still percent-encoded
   std::string query;   // without "?"
   std::string body;
-  std::string host, origin, authorization;  // headers; empty: absent
+  // Headers; empty: absent.
+  std::string host, origin, authorization, upgrade, range, if_range, if_none_match;
 };
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+// A body that is not in memory.
+struct BodySource {
+  int64_t bytes = 0;
+  // The piece at an offset, of at most so many bytes; empty: the rest is lost, and the connection
+  // ends. Called for the pieces in order, on a thread of the server.
+  std::function<std::string(int64_t at, int64_t most)> read;
+};
 
 // The answer to one request. Thread-safe; calls after the end have no effect. The client may be
 // slow or gone at any time: what it has not taken is kept up to a limit, and then the connection
@@ -29,6 +38,9 @@ class Exchange {
   // The whole answer.
   virtual void respond(int status, std::string content_type, std::string body,
                        HttpHeaders headers = {}) = 0;
+  // The same with a body that is read as the client takes it.
+  virtual void respond_from(int status, std::string content_type, BodySource body,
+                            HttpHeaders headers = {}) = 0;
   // An answer in pieces: its head, any number of write(), and end().
   virtual void begin(int status, std::string content_type, HttpHeaders headers = {}) = 0;
   virtual void write(std::string piece) = 0;

@@ -1,6 +1,8 @@
 #include "server/http/http_server.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
@@ -10,6 +12,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
@@ -21,6 +24,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <thread>
 
 namespace tapml::server {
@@ -36,6 +40,8 @@ using boost::system::error_code;
 constexpr auto kWait = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kHeaderBytes = 32 << 10;
 constexpr int kThreads = 2;
+constexpr int64_t kPieceBytes = 256 << 10;  // of a body that is read as it is sent
+constexpr size_t kRelayBytes = 64 << 10;
 
 using Strand = asio::strand<asio::io_context::executor_type>;
 
@@ -52,21 +58,30 @@ class Answer final : public Exchange, public std::enable_shared_from_this<Answer
     std::string content_type;
     HttpHeaders headers;
     bool is_whole = true;
+    std::optional<BodySource> source;  // the body, if it is whole and not in memory
   };
 
   void respond(int status, std::string content_type, std::string body,
                HttpHeaders headers) override {
     const std::lock_guard lock(mutex_);
     if (head_ || is_gone_) return;
-    head_ = {status, std::move(content_type), std::move(headers), true};
+    head_ = {status, std::move(content_type), std::move(headers), true, {}};
     pieces_.push_back(std::move(body));
+    is_complete_ = true;
+    wake();
+  }
+  void respond_from(int status, std::string content_type, BodySource body,
+                    HttpHeaders headers) override {
+    const std::lock_guard lock(mutex_);
+    if (head_ || is_gone_) return;
+    head_ = {status, std::move(content_type), std::move(headers), true, std::move(body)};
     is_complete_ = true;
     wake();
   }
   void begin(int status, std::string content_type, HttpHeaders headers) override {
     const std::lock_guard lock(mutex_);
     if (head_ || is_gone_) return;
-    head_ = {status, std::move(content_type), std::move(headers), false};
+    head_ = {status, std::move(content_type), std::move(headers), false, {}};
     wake();
   }
   void write(std::string piece) override {
@@ -171,8 +186,41 @@ HttpRequest request_of(http::request<http::string_body>&& message) {
   request.host = header(http::field::host);
   request.origin = header(http::field::origin);
   request.authorization = header(http::field::authorization);
+  request.upgrade = header(http::field::upgrade);
+  request.range = header(http::field::range);
+  request.if_range = header(http::field::if_range);
+  request.if_none_match = header(http::field::if_none_match);
   request.body = std::move(message.body());
   return request;
+}
+
+std::string text_of(const http::request<http::string_body>& message) {
+  std::ostringstream text;
+  text << message;
+  return text.str();
+}
+
+// "192.0.2.1:50312", "[::1]:50312".
+std::string address_text(const tcp::socket& socket) {
+  error_code error;
+  const tcp::endpoint peer = socket.remote_endpoint(error);
+  if (error) return "?";
+  const std::string address = peer.address().to_string();
+  return (peer.address().is_v6() ? "[" + address + "]" : address) + ":" +
+         std::to_string(peer.port());
+}
+
+// Passes on what `from` sends, until it ends or `to` takes no more.
+template <class From, class To>
+asio::awaitable<void> carry(From& from, To& to) {
+  std::vector<char> bytes(kRelayBytes);
+  for (;;) {
+    const auto [error, count] = co_await from.async_read_some(asio::buffer(bytes), kWait);
+    if (error) co_return;
+    const auto [refused, written] =
+        co_await asio::async_write(to, asio::buffer(bytes.data(), count), kWait);
+    if (refused) co_return;
+  }
 }
 
 }  // namespace
@@ -302,12 +350,20 @@ struct HttpServer::State {
         break;
       }
       auto message = parser.release();
+      std::string first_bytes;  // the request, for another server
+      if (options.upgrades) first_bytes = text_of(message);
       const unsigned version = message.version();
       const bool head_only = message.method() == http::verb::head;
       keeps = message.keep_alive();
+      HttpRequest request = request_of(std::move(message));
+      if (options.upgrades && options.upgrades(request)) {
+        first_bytes += beast::buffers_to_string(buffer.data());
+        co_await hand_over(stream, first_bytes);
+        co_return;
+      }
       auto answer = std::make_shared<Answer>(strand, options.unsent_bytes);
       ++exchanges;
-      handler(request_of(std::move(message)), answer);
+      handler(std::move(request), answer);
       keeps = co_await send(stream, *answer, version, keeps, head_only) && keeps;
       answer->leave();
       --exchanges;
@@ -316,6 +372,31 @@ struct HttpServer::State {
     }
     const std::lock_guard lock(mutex);
     idle.erase(&socket);
+  }
+
+  // Gives the connection away: its socket, or one end of a pair to which the decrypted bytes go.
+  template <typename Stream>
+  asio::awaitable<void> hand_over(Stream& stream, const std::string& first_bytes) {
+    using asio::experimental::awaitable_operators::operator||;
+    tcp::socket& socket = beast::get_lowest_layer(stream).socket();
+    Upgraded connection{-1, first_bytes, address_text(socket)};
+    beast::get_lowest_layer(stream).expires_never();
+    if constexpr (std::is_same_v<Stream, beast::tcp_stream>) {
+      error_code error;
+      connection.socket = socket.release(error);
+      if (!error) options.upgrade(std::move(connection));
+      co_return;
+    } else {
+      int ends[2];
+      if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+        co_return;
+      asio::local::stream_protocol::socket local(socket.get_executor(),
+                                                 asio::local::stream_protocol(), ends[0]);
+      connection.socket = ends[1];
+      options.upgrade(std::move(connection));
+      // The end of one side is that of the other.
+      co_await (carry(stream, local) || carry(local, stream));
+    }
   }
 
   template <typename Stream>
@@ -351,6 +432,9 @@ struct HttpServer::State {
       Answer::Ready ready = answer.take();
       if (ready.is_over_limit) co_return false;
       if (ready.head) {
+        if (ready.head->source) {
+          co_return co_await send_source(stream, *ready.head, version, keeps, head_only);
+        }
         if (ready.head->is_whole) {
           co_return co_await send_whole(stream, *ready.head, std::move(ready.pieces.front()),
                                         version, keeps, head_only);
@@ -401,10 +485,33 @@ struct HttpServer::State {
     set_fields(response, head, keeps);
     const uint64_t length = body.size();
     if (!head_only) response.body() = std::move(body);
-    response.content_length(length);
+    // 304 has no body, and its length would be that of the file.
+    if (head.status != 304) response.content_length(length);
     beast::get_lowest_layer(stream).expires_after(options.sending);
     const auto [error, bytes] = co_await http::async_write(stream, response, kWait);
     co_return !error;
+  }
+
+  template <typename Stream>
+  asio::awaitable<bool> send_source(Stream& stream, const Answer::Head& head, unsigned version,
+                                    bool keeps, bool head_only) {
+    http::response<http::empty_body> response(static_cast<http::status>(head.status), version);
+    set_fields(response, head, keeps);
+    const BodySource& body = *head.source;
+    response.content_length(static_cast<uint64_t>(body.bytes));
+    http::response_serializer<http::empty_body> serializer(response);
+    beast::get_lowest_layer(stream).expires_after(options.sending);
+    const auto [refused, sent] = co_await http::async_write_header(stream, serializer, kWait);
+    if (refused) co_return false;
+    for (int64_t at = 0; at < body.bytes && !head_only;) {
+      const std::string piece = body.read(at, std::min(kPieceBytes, body.bytes - at));
+      if (piece.empty()) co_return false;
+      beast::get_lowest_layer(stream).expires_after(options.sending);
+      const auto [error, bytes] = co_await asio::async_write(stream, asio::buffer(piece), kWait);
+      if (error) co_return false;
+      at += std::ssize(piece);
+    }
+    co_return true;
   }
 
   template <typename Stream>

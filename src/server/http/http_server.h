@@ -13,6 +13,13 @@
 
 namespace tapml::server {
 
+// A connection that leaves HTTP.
+struct Upgraded {
+  int socket = -1;  // owned by the receiver; plain bytes, even if the client's are encrypted
+  std::string first_bytes;  // the request, and what has come after it: to be read before the rest
+  std::string peer;         // address and port of the client, for people
+};
+
 struct HttpOptions {
   std::string host = "127.0.0.1";        // a name or an address; several addresses: the first
   uint16_t port = 0;                     // 0: a free one
@@ -26,6 +33,10 @@ struct HttpOptions {
   // The body, in JSON, of the answer to a request that cannot be read.
   std::function<std::string(int status, const std::string& problem)> refusal;
   std::chrono::seconds sending{30};  // of each piece of an answer
+  // Requests for which this returns true go to `upgrade` with their connections. Both on threads of
+  // the server; they must not throw.
+  std::function<bool(const HttpRequest& request)> upgrades;
+  std::function<void(Upgraded connection)> upgrade;
 };
 
 class HttpServer {
