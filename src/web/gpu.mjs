@@ -10,6 +10,7 @@ const kArenaBytes = 256 << 10;  // uniforms of one submission
 const kMostBindGroups = 4096;
 const kKeptStaging = 16 << 20;
 const kAdapterTries = 10, kAdapterPause = 200;  // milliseconds
+const kLostPause = 300;  // until a lost device is known to be lost
 const kByteStep = 8 << 20;  // of one dispatch that copies bytes
 
 // Copies any bytes: each thread makes one word of the target. Bindings begin at multiples of 256.
@@ -139,7 +140,7 @@ class Gpu {
   }
   /** The reason why something was refused: the lost device, if it is lost. @param {unknown} error */
   async reason(error) {
-    await Promise.race([this.device.lost, new Promise((later) => setTimeout(later, 100))]);
+    await Promise.race([this.device.lost, new Promise((later) => setTimeout(later, kLostPause))]);
     return this.lost === null ? error : new GpuError(kLost, `the GPU device is lost: ${this.lost}`);
   }
 
@@ -200,8 +201,9 @@ class Gpu {
       throw new GpuError(kCompile, errors.slice(0, 5).map(({ lineNum, linePos, message }) =>
         `line ${lineNum}:${linePos}: ${message}\n  ${(lines[lineNum - 1] ?? '').trim()}`).join('\n'));
     }
-    if (pipeline instanceof Error) throw new GpuError(kCompile, pipeline.message);
-    if (refused) throw new GpuError(kCompile, refused.message);
+    // No line is at fault: the device may be lost.
+    const other = pipeline instanceof Error ? pipeline : refused;
+    if (other) throw await this.reason(new GpuError(kCompile, other.message));
     this.pipelines.set(++this.#next, { pipeline, layout: layout.set });
     return this.#next;
   }

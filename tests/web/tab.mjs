@@ -55,8 +55,13 @@ async function attachFirst() {
 /** @type {Record<string, (...words: string[]) => Promise<any>>} */
 const commands = {
   async eval(...words) {
-    const { result, exceptionDetails } = await call('Runtime.evaluate',
+    const evaluate = () => call('Runtime.evaluate',
         { expression: words.join(' '), awaitPromise: true, returnByValue: true }, session);
+    // While the tab goes to an address it has no page.
+    const { result, exceptionDetails } = await evaluate().catch(async () => {
+      await new Promise((later) => setTimeout(later, 200));
+      return evaluate();
+    });
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value ?? null;
   },
