@@ -1,7 +1,7 @@
 // Tabs of a real browser as devices of a tracker.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <sstream>
 
 #include "browser_tab.h"
 #include "support/background_server.h"
@@ -84,6 +84,41 @@ TEST_F(WebDevice, ServesLeaseAfterLease) {
   EXPECT_EQ(tab_->text("#leases tbody tr td:last-child"), "ended");
   const ProgramResult checked = run({"devices", "--target", target("lab"), "--check"});
   EXPECT_EQ(checked.exit_code, 0) << checked.all();
+}
+
+TEST_F(WebDevice, AModelMigratesToIt) {
+  register_tab("migrated");
+  const ProgramResult result =
+      run({"migrate", kDemoModel, "--from", "cpu", "--to", target("migrated"), "--prompt", "In",
+           "--max-tokens", "4", "--validation-tokens", "1", "--hybrid-every", "0"});
+  EXPECT_EQ(result.exit_code, 0) << result.all() << web_->log();
+  EXPECT_NE(result.out.find("identical token for token (4 tokens)"), std::string::npos);
+  EXPECT_NE(result.last_line().find("PASS 28 of 28 kernels"), std::string::npos) << result.all();
+}
+
+TEST_F(WebDevice, AFaultInAShaderIsNamed) {
+  register_tab("faulty");
+  const std::string report = *folder_ / "report";
+  const ProgramResult result =
+      run({"localize", kDemoModel, "--from", "cpu", "--to", target("faulty"), "--prompt", "In",
+           "--max-tokens", "0", "--repeats", "1", "--shrink-seconds", "0", "--report", report,
+           "--inject-fault", "rms_norm_485247dc:half-reduction"});
+  EXPECT_EQ(result.exit_code, 1) << result.all() << web_->log();
+  for (const char* part :
+       {"culprit: kernel rms_norm_485247dc (mismatch", "model.layers.{0..5}.input_layernorm",
+        "made by: src/models/blocks/norm.cpp:", "stored by: kernel.wgsl:"}) {
+    EXPECT_NE(result.out.find(part), std::string::npos) << part << "\n" << result.all();
+  }
+  // The named line of the shader stores to the wrong output.
+  const std::string named = "stored by: kernel.wgsl:";
+  const size_t at = result.out.find(named);
+  ASSERT_NE(at, std::string::npos);
+  std::istringstream code(testing::read_bytes(report + "/rms_norm_485247dc/kernel.wgsl"));
+  std::string line;
+  for (int left = std::stoi(result.out.substr(at + named.size())); left > 0; --left) {
+    ASSERT_TRUE(std::getline(code, line));
+  }
+  EXPECT_NE(line.find(" out_0["), std::string::npos) << line;
 }
 
 TEST_F(WebDevice, AWrongTokenIsShown) {

@@ -43,7 +43,9 @@ KernelSource kernel_source(const Module& fixed, const std::string& name,
   source.code = generator.source_text(launches, target);
   if (!source.code.empty()) {
     source.language = generator.language();
-    source.ending = target.description.kernel_language.ending;
+    // A platform without custom kernels has no such ending.
+    const std::string& own = target.description.kernel_language.ending;
+    source.ending = own.empty() ? "." + target.description.code : own;
   } else if (assembly) {
     source.code = generator.disassembly(launches, target);
     if (source.code.empty()) return source;

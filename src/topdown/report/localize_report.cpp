@@ -32,6 +32,36 @@ std::string error_text(const Culprit& culprit) {
          number(culprit.hybrid.max_abs) + ", allowed " + number(culprit.hybrid.bound);
 }
 
+// Whether a line of generated code stores to the buffer: "out_0[...] = ..." or "out_0_store(...)",
+// for a buffer with the name `out`.
+bool stores_to(std::string_view line, const std::string& buffer) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  if (!line.starts_with(buffer)) return false;
+  line.remove_prefix(buffer.size());
+  if (line.starts_with('_')) {
+    line.remove_prefix(std::min(line.find_first_not_of("0123456789", 1), line.size()));
+  }
+  return line.starts_with("_store(") ||
+         (line.starts_with('[') && line.find("] = ") != std::string_view::npos);
+}
+
+// "kernel.wgsl:46": the first line of the code that stores to the wrong output; empty if there is
+// none.
+std::string store_place(const Culprit& culprit) {
+  const std::string& output = culprit.verdict.worst_output;
+  if (culprit.verdict.passed || output.empty() || culprit.source.loops.empty()) return "";
+  int64_t number = 0;
+  for (std::string_view rest = culprit.source.code; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    ++number;
+    if (stores_to(rest.substr(0, end), output)) {
+      return "kernel" + culprit.source.ending + ":" + std::to_string(number);
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return "";
+}
+
 std::string dims_text(const std::vector<std::pair<std::string, int64_t>>& dims) {
   const auto text = [](const std::pair<std::string, int64_t>& dim) {
     return dim.first + " = " + std::to_string(dim.second);
@@ -62,6 +92,9 @@ std::string culprit_text(const Culprit& culprit, bool colors) {
     text += "\n  made by: " + lines;
   }
   text += "\n  " + indented(error_text(culprit));
+  if (const std::string place = store_place(culprit); !place.empty()) {
+    text += "\n  stored by: " + place;
+  }
   if (!culprit.together_with.empty()) {
     text += "\n  only together with " + join(culprit.together_with);
   }
@@ -139,6 +172,9 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
                        "\n\nUsed by: " + layers_summary(culprit.verdict.origin) + ".\n";
   if (const std::string lines = lines_summary(culprit.verdict.origin); !lines.empty()) {
     readme += "\nMade by: " + lines + ".\n";
+  }
+  if (const std::string place = store_place(culprit); !place.empty()) {
+    readme += "\nStored by: " + place + ".\n";
   }
   const std::string command = reproducer_command(culprit, target, options);
   if (culprit.smallest) {
