@@ -89,7 +89,8 @@ int serve_web(const WebOptions& options, const Output& output) {
   server::StaticOptions files;
   files.pages = unwrap(wasm_folder());
   files.models = find_packages(options.packages);
-  files.home = files.models.empty() && !options.no_tracker ? "/device" : "/chat";
+  const bool chats = !files.models.empty() && std::filesystem::exists(files.pages + "/chat.html");
+  files.home = chats ? "/chat" : "/device";
   const std::string token = options.no_tracker ? "" : Tokens::read(options.remote.token_file).own();
   std::unique_ptr<tracker::Tracker> tracker;
   if (!options.no_tracker) tracker = open_tracker(options, endpoint, token);

@@ -98,11 +98,33 @@ TEST_F(WebDevice, AModelMigratesToIt) {
 
 TEST_F(WebDevice, AFaultInAShaderIsNamed) {
   register_tab("faulty");
-  const std::string report = *folder_ / "report";
-  const ProgramResult result =
-      run({"localize", kDemoModel, "--from", "cpu", "--to", target("faulty"), "--prompt", "In",
-           "--max-tokens", "0", "--repeats", "1", "--shrink-seconds", "0", "--report", report,
-           "--inject-fault", "rms_norm_485247dc:half-reduction"});
+  const std::string report = *folder_ / "report", suite = *folder_ / "suite";
+  const ProgramResult carved =
+      run_program({"carve", kDemoModel, "--prompt", "In", "--max-tokens", "0", "-o", suite});
+  ASSERT_EQ(carved.exit_code, 0) << carved.all();
+  const ProgramResult pruned =
+      run_program({"suite", "prune", suite, "--kernel", "rms_norm_485247dc"});
+  ASSERT_EQ(pruned.exit_code, 0) << pruned.all();
+  const ProgramResult result = run({"localize",
+                                    kDemoModel,
+                                    "--from",
+                                    "cpu",
+                                    "--to",
+                                    target("faulty"),
+                                    "--prompt",
+                                    "In",
+                                    "--max-tokens",
+                                    "0",
+                                    "--repeats",
+                                    "1",
+                                    "--shrink-seconds",
+                                    "0",
+                                    "--report",
+                                    report,
+                                    "--suite",
+                                    suite,
+                                    "--inject-fault",
+                                    "rms_norm_485247dc:half-reduction"});
   EXPECT_EQ(result.exit_code, 1) << result.all() << web_->log();
   for (const char* part :
        {"culprit: kernel rms_norm_485247dc (mismatch", "model.layers.{0..5}.input_layernorm",
