@@ -1,0 +1,53 @@
+// @ts-check
+// Folders over HTTP for tests, with faults in chosen files.
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+
+/** @type {Record<string, string>} */
+const kTypes = { '.html': 'text/html', '.mjs': 'text/javascript', '.wasm': 'application/wasm',
+  '.json': 'application/json', '.css': 'text/css' };
+
+/** @typedef {(bytes: Buffer, response: http.ServerResponse) => Buffer | null} Fault changes what a file
+ *   has, or answers by itself and returns null */
+
+/** @param {Record<string, string>} folders by the first part of their paths; '': the rest
+ * @param {{post?: (name: string, text: string) => void, faults?: Map<string, Fault>,
+ *   got?: (name: string) => void}} options
+ * @returns {Promise<{address: string, close: () => void}>} */
+export async function serveFolders(folders, { post, faults = new Map(), got } = {}) {
+  const server = http.createServer((request, response) => {
+    const name = decodeURIComponent(new URL(request.url ?? '', 'http://x').pathname).slice(1);
+    if (request.method === 'POST') {
+      let text = '';
+      request.on('data', (bytes) => {
+        text += bytes;
+      }).on('end', () => {
+        response.writeHead(204).end();
+        post?.(name, text);
+      });
+      return;
+    }
+    got?.(name);
+    const [first, ...rest] = name.split('/');
+    const file = first in folders ? path.join(folders[first], ...rest) : path.join(folders[''], name);
+    if (name.includes('..') || !fs.existsSync(file) || !fs.statSync(file).isFile()) {
+      response.writeHead(404).end();
+      return;
+    }
+    const headers = {
+      'content-type': kTypes[path.extname(file)] ?? 'application/octet-stream',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-embedder-policy': 'require-corp',
+      'cache-control': 'no-store',
+    };
+    const bytes = fs.readFileSync(file), fault = faults.get(name);
+    const sent = fault ? fault(bytes, response) : bytes;
+    if (sent) response.writeHead(200, headers).end(sent);
+  });
+  await /** @type {Promise<void>} */ (new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve());
+  }));
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  return { address: `http://127.0.0.1:${port}/`, close: () => server.close() };
+}
