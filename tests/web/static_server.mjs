@@ -12,10 +12,9 @@ const kTypes = { '.html': 'text/html', '.mjs': 'text/javascript', '.wasm': 'appl
  *   has, or answers by itself and returns null */
 
 /** @param {Record<string, string>} folders by the first part of their paths; '': the rest
- * @param {{post?: (name: string, text: string) => void, faults?: Map<string, Fault>,
- *   got?: (name: string) => void}} options
+ * @param {{post?: (name: string, text: string) => void, faults?: Map<string, Fault>}} options
  * @returns {Promise<{address: string, close: () => void}>} */
-export async function serveFolders(folders, { post, faults = new Map(), got } = {}) {
+export async function serveFolders(folders, { post, faults = new Map() } = {}) {
   const server = http.createServer((request, response) => {
     const name = decodeURIComponent(new URL(request.url ?? '', 'http://x').pathname).slice(1);
     if (request.method === 'POST') {
@@ -28,7 +27,6 @@ export async function serveFolders(folders, { post, faults = new Map(), got } = 
       });
       return;
     }
-    got?.(name);
     const [first, ...rest] = name.split('/');
     const file = first in folders ? path.join(folders[first], ...rest) : path.join(folders[''], name);
     if (name.includes('..') || !fs.existsSync(file) || !fs.statSync(file).isFile()) {
