@@ -15,7 +15,7 @@ const otherTasks = (() => {
   /** @type {(() => void) | null} */
   let resume = null;
   port1.onmessage = () => resume?.();
-  return () => new Promise((resolve) => {
+  return () => new Promise((/** @type {(value: void) => void} */ resolve) => {
     resume = () => resolve();
     port2.postMessage(0);
   });

@@ -4,6 +4,7 @@
 // them {id, progress} and {id, text, tokens}.
 import { Engine, canWait } from './engine.mjs';
 import { TapmlError, errorFields } from './errors.mjs';
+import { describeAdapter } from './gpu.mjs';
 import { KeptFiles, PackageFile, openPackage } from './package_files.mjs';
 
 const kWeights = 'weights.safetensors';
@@ -18,16 +19,20 @@ let stopped = 0;
 let sharedStop = null;
 const abort = new AbortController();
 
-/** Why this browser cannot run packages for WebGPU; empty: it can. */
-async function lackOfWebGpu() {
-  if (!navigator.gpu) return 'this browser has no WebGPU';
-  if (!canWait) return 'this browser lacks JavaScript Promise Integration (JSPI) of WebAssembly';
+/** Why this browser cannot run packages for WebGPU (empty: it can), and whether its WebGPU computes on
+ * the processor, more slowly than WebAssembly does. */
+async function findWebGpu() {
+  if (!navigator.gpu) return { lack: 'this browser has no WebGPU', software: false };
+  if (!canWait) {
+    return { lack: 'this browser lacks JavaScript Promise Integration (JSPI) of WebAssembly', software: false };
+  }
   // A browser whose GPU process is not ready yet says that there is no adapter.
   for (let tries = 0; tries < kAdapterTries; ++tries) {
-    if (await navigator.gpu.requestAdapter()) return '';
+    const adapter = await navigator.gpu.requestAdapter();
+    if (adapter) return { lack: '', software: describeAdapter(adapter).software };
     await new Promise((resolve) => setTimeout(resolve, kAdapterPause));
   }
-  return 'WebGPU finds no adapter in this browser';
+  return { lack: 'WebGPU finds no adapter in this browser', software: false };
 }
 
 /** @param {string} target */
@@ -37,8 +42,9 @@ const platformOf = (target) => target.split(':')[0];
  * @param {string[]} urls @param {'auto' | 'webgpu' | 'wasm'} device */
 async function choosePackage(urls, device) {
   const packages = await Promise.all(urls.map((url) => openPackage(url, abort.signal)));
-  const lack = device === 'wasm' ? '' : await lackOfWebGpu();
-  const wanted = device === 'auto' ? [...(lack ? [] : ['webgpu']), 'wasm'] : [device];
+  const { lack, software } = device === 'wasm' ? { lack: '', software: false } : await findWebGpu();
+  const order = lack ? ['wasm'] : software ? ['wasm', 'webgpu'] : ['webgpu', 'wasm'];
+  const wanted = device === 'auto' ? order : [device];
   for (const platform of lack && device === 'webgpu' ? [] : wanted) {
     const found = packages.find(({ target }) => platformOf(target) === platform);
     if (found) return found;

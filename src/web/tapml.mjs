@@ -114,12 +114,13 @@ class Model {
     this.chat = { completions: { create: (/** @type {any} */ request) => this.#create(request) } };
   }
 
-  /** Continues a text. @param {string} prompt
+  /** Continues a text, or answers a conversation.
+   * @param {string | {role: string, content: any}[]} prompt
    * @param {{onToken?: (text: string, tokens: number) => void, maxTokens?: number, temperature?: number,
    *   topP?: number, topK?: number, seed?: number, stop?: string | string[], responseFormat?: any,
    *   signal?: AbortSignal}} options */
   async generate(prompt, options = {}) {
-    return this.#answer({ prompt }, options);
+    return this.#answer(typeof prompt === 'string' ? { prompt } : { messages: prompt }, options);
   }
 
   /** @param {any} input @param {any} options */

@@ -2,8 +2,6 @@
 // tests/web, which load packages over HTTP.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "demo_run.h"
 #include "io/host/command.h"
 
@@ -32,12 +30,12 @@ class Page : public ::testing::Test {
     ASSERT_NO_FATAL_FAILURE(compile("wasm", kDemoModel, "wasm"));
   }
 
-  // The result of a script; `more` are further folders, NAME=FOLDER.
-  Json run(const std::string& script, const std::vector<std::string>& more) {
-    std::vector<std::string> command = {
-        "node", TAPML_SOURCE_DIR "/tests/web/in_browser.mjs", TAPML_WASM_FOLDER,
-        script, "webgpu=" + (packages_ / "webgpu"),           "wasm=" + (packages_ / "wasm")};
-    command.insert(command.end(), more.begin(), more.end());
+  // The JSON that a script of tests/web prints; the first arguments are the script and the folder
+  // with tapml.mjs.
+  Json run(const std::string& script, const std::vector<std::string>& arguments) {
+    std::vector<std::string> command = {"node", TAPML_SOURCE_DIR "/tests/web/" + script,
+                                        TAPML_WASM_FOLDER};
+    command.insert(command.end(), arguments.begin(), arguments.end());
     auto ran = run_command(command, std::chrono::minutes(4));
     if (!ran) {
       ADD_FAILURE() << ran.error().to_string();
@@ -79,20 +77,27 @@ TEST_F(Page, AnswersOnBothDevicesAndRefusesWhatItCannotRun) {
   testing::write_bytes(models / "chat/chat_template.jinja",
                        "{% for message in messages %}{{ message.content }}{% endfor %}");
   ASSERT_NO_FATAL_FAILURE(compile("chat", models / "chat", "wasm"));
-  std::vector<std::string> more = {"chat=" + at("chat")};
+  std::vector<std::string> folders = {"model", "webgpu=" + at("webgpu"), "wasm=" + at("wasm"),
+                                      "chat=" + at("chat")};
   for (const char* name : {"altered", "corrupted", "truncated", "large"}) {
-    more.push_back(name + ("=" + at("wasm")));
+    folders.push_back(name + ("=" + at("wasm")));
   }
   for (const char* name : {"withoutgpu", "withoutjspi"}) {
-    more.push_back(std::string(name) + "=" + TAPML_WASM_FOLDER);
+    folders.push_back(std::string(name) + "=" + TAPML_WASM_FOLDER);
   }
-  const Json result = run("model", more);
+  const Json result = run("in_browser.mjs", folders);
   if (absent_) GTEST_SKIP() << "no browser";
   expect_no_failures(result);
   const std::vector<int32_t> expected = cpu_tokens();
   EXPECT_EQ(expected.size(), 64U);
   EXPECT_EQ(tokens_of(result, "webgpu"), expected);
   EXPECT_EQ(tokens_of(result, "wasm"), expected);
+}
+
+TEST_F(Page, TheChatPageAnswersByKeyboard) {
+  const Json result = run("chat_page.mjs", {packages_.path()});
+  if (absent_) GTEST_SKIP() << "no browser";
+  expect_no_failures(result);
 }
 
 }  // namespace

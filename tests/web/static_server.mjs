@@ -12,9 +12,10 @@ const kTypes = { '.html': 'text/html', '.mjs': 'text/javascript', '.wasm': 'appl
  *   has, or answers by itself and returns null */
 
 /** @param {Record<string, string>} folders by the first part of their paths; '': the rest
- * @param {{post?: (name: string, text: string) => void, faults?: Map<string, Fault>}} options
+ * @param {{post?: (name: string, text: string) => void, faults?: Map<string, Fault>,
+ *   alias?: (name: string) => string | null}} options `alias`: the files of other paths
  * @returns {Promise<{address: string, close: () => void}>} */
-export async function serveFolders(folders, { post, faults = new Map() } = {}) {
+export async function serveFolders(folders, { post, faults = new Map(), alias } = {}) {
   const server = http.createServer((request, response) => {
     const name = decodeURIComponent(new URL(request.url ?? '', 'http://x').pathname).slice(1);
     if (request.method === 'POST') {
@@ -28,7 +29,7 @@ export async function serveFolders(folders, { post, faults = new Map() } = {}) {
       return;
     }
     const [first, ...rest] = name.split('/');
-    const file = first in folders ? path.join(folders[first], ...rest) : path.join(folders[''], name);
+    const file = alias?.(name) ?? (first in folders ? path.join(folders[first], ...rest) : path.join(folders[''], name));
     if (name.includes('..') || !fs.existsSync(file) || !fs.statSync(file).isFile()) {
       response.writeHead(404).end();
       return;
