@@ -9,10 +9,13 @@ import { KeptFiles, PackageFile, openPackage } from './package_files.mjs';
 
 const kWeights = 'weights.safetensors';
 const kAdapterTries = 10, kAdapterPause = 200;  // milliseconds
+const kMostRestarts = 3;  // of an answer
 const kModuleName = 'tapml_engine.wasm';
 
 /** @type {Engine | null} */
 let engine = null;
+/** How it was loaded. @type {LoadOptions | null} */
+let loadedWith = null;
 /** The request whose answer shall end. */
 let stopped = 0;
 /** Holds the same where the page shares memory with this worker. @type {Int32Array | null} */
@@ -66,6 +69,7 @@ async function choosePackage(urls, device) {
 /** @param {LoadOptions} options @param {(progress: any) => void} onProgress */
 async function load(options, onProgress) {
   sharedStop = options.stop ? new Int32Array(options.stop) : null;
+  loadedWith = options;
   try {
     return await loadOnce(options, onProgress);
   } catch (/** @type {any} */ error) {
@@ -126,15 +130,31 @@ async function loadOnce({ urls, device, cache }, onProgress) {
     cached_bytes: fromCache, kept: kept !== null };
 }
 
-/** @param {number} id @param {any} request */
+/** A lost device loses its memory, but not the request: the model is loaded again, from the kept files,
+ * and the answer goes on, since it only depends on the request.
+ * @param {number} id @param {any} request */
 async function answer(id, request) {
-  if (!engine) throw new TapmlError({ kind: 'internal', message: 'no model is loaded' });
+  if (!engine || !loadedWith) throw new TapmlError({ kind: 'internal', message: 'no model is loaded' });
   const isStopped = () => stopped === id || (sharedStop && Atomics.load(sharedStop, 0) === id);
-  engine.onText = (text, tokens) => {
-    self.postMessage({ id, text, tokens });
-    return !isStopped();
-  };
-  return engine.answer(request);
+  let given = 0;  // characters that the page has
+  for (let restarts = 0; ; ++restarts) {
+    let size = 0;
+    engine.onText = (text, tokens) => {
+      size += text.length;
+      if (size > given) {
+        self.postMessage({ id, text: text.slice(given - size), tokens });
+        given = size;
+      }
+      return !isStopped();
+    };
+    try {
+      return { ...await engine.answer(request), restarts };
+    } catch (/** @type {any} */ error) {
+      if (error.kind !== 'platform: lost' || restarts === kMostRestarts) throw error;
+      console.warn(`tapml: the model is loaded again: ${error.message}`);
+      await load(loadedWith, () => {});
+    }
+  }
 }
 
 /** One call of the program at a time. */

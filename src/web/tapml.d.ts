@@ -68,6 +68,8 @@ export interface Generation {
   keptTokens: number;
   prefillSeconds: number;
   decodeSeconds: number;
+  /** How often the GPU was lost and the model was loaded again. */
+  restarts: number;
 }
 
 export interface Message {

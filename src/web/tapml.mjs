@@ -140,6 +140,7 @@ class Model {
       keptTokens: result.kept_tokens,
       prefillSeconds: result.prefill_seconds,
       decodeSeconds: result.decode_seconds,
+      restarts: result.restarts,
     };
   }
 

@@ -82,7 +82,7 @@ TEST_F(Page, AnswersOnBothDevicesAndRefusesWhatItCannotRun) {
   for (const char* name : {"altered", "corrupted", "truncated", "large"}) {
     folders.push_back(name + ("=" + at("wasm")));
   }
-  for (const char* name : {"withoutgpu", "withoutjspi"}) {
+  for (const char* name : {"withoutgpu", "withoutjspi", "lostgpu"}) {
     folders.push_back(std::string(name) + "=" + TAPML_WASM_FOLDER);
   }
   const Json result = run("in_browser.mjs", folders);

@@ -33,12 +33,27 @@ function hugeWeights(bytes) {
 /** A script that begins with other statements. @param {string} statements */
 const after = (statements) => (/** @type {Buffer} */ bytes) => Buffer.from(`${statements}\n${bytes}`);
 
+// Destroys the first device of a worker in the middle of an answer.
+const kLoseDevice = `
+let submits = 0, first = null;
+const { requestDevice } = GPUAdapter.prototype, { submit } = GPUQueue.prototype;
+GPUAdapter.prototype.requestDevice = async function(...args) {
+  const device = await requestDevice.apply(this, args);
+  first ??= device;
+  return device;
+};
+GPUQueue.prototype.submit = function(...args) {
+  submit.apply(this, args);
+  if (++submits === 30) first.destroy();
+};`;
+
 let hugeSize = 0;
 
 /** @type {Map<string, import('./static_server.mjs').Fault>} */
 export const faults = new Map([
   ['withoutgpu/model_worker.mjs', after("Object.defineProperty(navigator, 'gpu', { value: undefined });")],
   ['withoutjspi/engine.mjs', after('delete WebAssembly.Suspending; delete WebAssembly.promising;')],
+  ['lostgpu/gpu.mjs', after(kLoseDevice)],
   ['altered/tokenizer.json', flipLast],
   ['corrupted/weights.safetensors', flipLast],
   ['truncated/weights.safetensors', (bytes) => bytes.subarray(0, bytes.length - 1000)],

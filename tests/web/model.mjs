@@ -70,6 +70,20 @@ async function checkBadPackages() {
   await refuses('a large model', () => load('/large', wasm), ['too large for this browser', '2.00 GiB', '2.24 GiB']);
 }
 
+/** @param {number[]} expected the tokens of the answer */
+async function checkLostDevice(expected) {
+  const { load: loadHere } = await import('/lostgpu/tapml.mjs');
+  const model = await loadHere('/webgpu');
+  let streamed = '';
+  const result = await model.generate(kPrompt, { maxTokens: 12, onToken: (/** @type {string} */ text) => {
+    streamed += text;
+  } });
+  check('the device was lost', result.restarts === 1, result);
+  check('the answer is the same', result.tokens.join() === expected.slice(0, 12).join(), result);
+  check('no piece came twice', streamed === result.text, [streamed, result.text]);
+  model.unload();
+}
+
 /** Browsers that lack something run packages for wasm. */
 async function checkOlderBrowsers() {
   const parts = { withoutgpu: 'no WebGPU', withoutjspi: 'JSPI' };
@@ -108,5 +122,6 @@ export default async function run() {
   await checkChat();
   await checkBadPackages();
   await checkOlderBrowsers();
+  await checkLostDevice(tokens.webgpu);
   return { tokens, failures };
 }
