@@ -60,6 +60,28 @@ async function checkChat() {
   await refuses('after unload()', () => model.generate(kPrompt), ['unloaded']);
 }
 
+/** A kept file that was altered is downloaded again, by two models at once, and kept by one. */
+async function checkKeptFiles() {
+  const root = await navigator.storage.getDirectory();
+  const folder = await root.getDirectoryHandle('tapml-files');
+  /** @type {FileSystemFileHandle | null} */
+  let largest = null;
+  for await (const handle of /** @type {any} */ (folder).values()) {
+    if (!largest || (await handle.getFile()).size > (await largest.getFile()).size) largest = handle;
+  }
+  const file = await /** @type {FileSystemFileHandle} */ (largest).createWritable({ keepExistingData: true });
+  await file.write({ type: 'write', position: 100000, data: new Uint8Array([1, 2, 3]) });
+  await file.close();
+  const two = await Promise.all([load('/wasm'), load('/wasm')]);
+  const texts = await Promise.all(two.map((model) => model.generate(kPrompt, { maxTokens: 4 })));
+  check('both answer', texts[0].text === texts[1].text && texts[0].tokens.length === 4, texts);
+  check('the weights came anew', two.every(({ cachedBytes, bytes }) => cachedBytes < bytes / 2), two);
+  for (const model of two) model.unload();
+  const again = await load('/wasm');
+  check('and are kept', again.cachedBytes === again.bytes, again);
+  again.unload();
+}
+
 async function checkBadPackages() {
   const wasm = { device: 'wasm', cache: false };
   await refuses('no package', () => load('/nowhere', wasm), ['cannot download', '404', '--package']);
@@ -120,6 +142,7 @@ export default async function run() {
     model.unload();
   }
   await checkChat();
+  await checkKeptFiles();
   await checkBadPackages();
   await checkOlderBrowsers();
   await checkLostDevice(tokens.webgpu);
