@@ -104,12 +104,12 @@ async function loadOnce({ urls, device, cache }, onProgress) {
     try {
       await use(file);
     } catch (/** @type {any} */ error) {
-      await file.settle(false);
-      error.wasKept = file.fromCache && error.kind === 'user';
+      await file.reject(error);
+      error.wasKept = error.keptLost || (file.keptBytes > 0 && !error.endedEarly && error.kind === 'user');
       throw error;
     }
-    await file.settle(true);
-    if (file.fromCache) fromCache += entry.bytes;
+    file.accept();
+    fromCache += file.keptBytes;
     before += entry.bytes;
   };
   const weights = chosen.files.find(({ name }) => name === kWeights);

@@ -5,21 +5,23 @@ import { TapmlError } from './errors.mjs';
 
 const kFolder = 'tapml-files';
 const kReadBytes = 4 << 20;
+const kLeastContinued = 1 << 20;  // bytes: less is downloaded anew
 const kComplete = 1;  // the last byte of a kept file, after its contents
 
 /** @typedef {{name: string, bytes: number, xxh64: string}} Entry */
 /** @typedef {{url: URL, target: string, end_tokens: number[], files: Entry[]}} Package */
 
-/** @param {URL} url @param {AbortSignal=} signal */
-async function get(url, signal) {
+/** @param {URL} url @param {AbortSignal=} signal @param {number} from the first byte */
+async function get(url, signal, from = 0) {
   let response;
   try {
-    response = await fetch(url, { signal });
+    response = await fetch(url, { signal, headers: from > 0 ? { range: `bytes=${from}-` } : {} });
   } catch (/** @type {any} */ error) {
     signal?.throwIfAborted();
-    throw new TapmlError({ message: `cannot download ${url.pathname}`, where: url.href,
+    throw Object.assign(new TapmlError({ message: `cannot download ${url.pathname}`, where: url.href,
       found: String(error?.message ?? error),
-      hint: 'check the address and the network; a server of another origin must allow this page (CORS)' });
+      hint: 'check the address and the network; a server of another origin must allow this page (CORS)' }),
+                        { endedEarly: true });
   }
   if (response.ok) return response;
   throw new TapmlError({ message: `cannot download ${url.pathname}`, where: url.href,
@@ -102,15 +104,17 @@ export class KeptFiles {
     })();
   }
 
-  /** A new file for these contents; null if there is no room for it or another page writes it.
+  /** The file for these contents, with what an earlier download left; null if there is no room for it
+   * or another page writes it.
    * @param {Entry} entry */
   async writer(entry) {
     try {
       await this.#makeRoom(entry.bytes);
       const handle = await this.#folder.getFileHandle(KeptFiles.nameOf(entry), { create: true });
       const file = await /** @type {any} */ (handle).createSyncAccessHandle();
-      file.truncate(0);
-      return new KeptWriter(this, entry, file);
+      const writer = new KeptWriter(this, entry, file);
+      if (writer.size < kLeastContinued || writer.size >= entry.bytes) writer.restart();
+      return writer;
     } catch (/** @type {any} */ error) {
       console.warn(`tapml: ${entry.name} is not kept: ${error.message}`);
       return null;
@@ -145,17 +149,29 @@ export class KeptFiles {
 }
 
 class KeptWriter {
-  #at = 0;
   /** @param {KeptFiles} files @param {Entry} entry @param {any} file */
   constructor(files, entry, file) {
     this.files = files;
     this.entry = entry;
     this.file = file;
+    this.size = file.getSize();
+  }
+  restart() {
+    this.file.truncate(0);
+    this.size = 0;
+  }
+  /** What is in the file. */
+  *contents() {
+    for (let at = 0; at < this.size;) {
+      const bytes = new Uint8Array(Math.min(kReadBytes, this.size - at));
+      at += this.file.read(bytes, { at });
+      yield bytes;
+    }
   }
   /** False if there is no more room: the file is given up. @param {Uint8Array} bytes */
   async write(bytes) {
     try {
-      this.#at += this.file.write(bytes, { at: this.#at });
+      this.size += this.file.write(bytes, { at: this.size });
       return true;
     } catch (/** @type {any} */ error) {
       console.warn(`tapml: ${this.entry.name} is not kept: ${error.message}`);
@@ -165,7 +181,11 @@ class KeptWriter {
   }
   /** The contents are complete and right. */
   finish() {
-    this.file.write(new Uint8Array([kComplete]), { at: this.#at });
+    this.file.write(new Uint8Array([kComplete]), { at: this.size });
+    this.pause();
+  }
+  /** The next download goes on here. */
+  pause() {
     this.file.flush();
     this.file.close();
   }
@@ -179,8 +199,11 @@ class KeptWriter {
 export class PackageFile {
   /** @type {KeptWriter | null} */
   #writer = null;
-  /** Whether the last read came from the kept files. */
+  /** How much of the last read came from the kept files, and whether bytes arrive from there now. */
+  keptBytes = 0;
   fromCache = false;
+  /** Whether the download ended early and can go on. */
+  #interrupted = false;
 
   /** @param {Package} of @param {Entry} entry @param {KeptFiles | null} kept */
   constructor(of, entry, kept) {
@@ -197,17 +220,22 @@ export class PackageFile {
     this.fromCache = Boolean(kept);
     let total = 0;
     if (kept) {
-      for await (const bytes of kept) {
-        signal?.throwIfAborted();
-        arrived(total += bytes.length);
-        yield bytes;
-      }
+      yield* this.#readKept(kept, arrived, signal);
       return;
     }
-    const response = await get(this.url, signal);
-    const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
     this.#writer = await this.kept?.writer(this.entry) ?? null;
+    this.#interrupted = true;
+    const response = await get(this.url, signal, this.#writer?.size);
+    // A server may send the whole file instead of the rest.
+    if (this.#writer && response.status !== 206) this.#writer.restart();
+    const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
     try {
+      this.fromCache = true;
+      for (const bytes of this.#writer?.contents() ?? []) {
+        arrived(this.keptBytes = total += bytes.length);
+        yield bytes;
+      }
+      this.fromCache = false;
       for (;;) {
         const { done, value } = await reader.read();
         if (done) break;
@@ -216,24 +244,54 @@ export class PackageFile {
         if (this.#writer && !(await this.#writer.write(value))) this.#writer = null;
         yield value;
       }
+      this.#interrupted = false;
     } catch (/** @type {any} */ error) {
       signal?.throwIfAborted();
       if (error instanceof TapmlError) throw error;
-      throw new TapmlError({ message: `the download of ${this.entry.name} ended early`,
+      throw Object.assign(new TapmlError({ message: `the download of ${this.entry.name} ended early`,
         where: this.url.href, expected: `${this.entry.bytes} bytes`,
-        found: `${total} bytes, then: ${error?.message ?? error}`, hint: 'load the model again' });
+        found: `${total} bytes, then: ${error?.message ?? error}`,
+        hint: 'load the model again: the download goes on where it ended' }), { endedEarly: true });
     } finally {
       await reader.cancel().catch(() => {});
     }
   }
 
-  /** Keeps the contents if they were right, forgets them otherwise. @param {boolean} right */
-  async settle(right) {
+  /** @param {AsyncIterable<Uint8Array>} kept @param {(bytes: number) => void} arrived
+   * @param {AbortSignal=} signal */
+  async *#readKept(kept, arrived, signal) {
+    const pieces = kept[Symbol.asyncIterator]();
+    for (;;) {
+      signal?.throwIfAborted();
+      let next;
+      try {
+        next = await pieces.next();
+      } catch (/** @type {any} */ error) {
+        // Another page has found it wrong and removed it.
+        throw Object.assign(new TapmlError({ message: `${this.entry.name} is no longer in this browser's storage`,
+          where: this.url.href, found: String(error?.message ?? error), hint: 'load the model again' }),
+                            { keptLost: true });
+      }
+      if (next.done) return;
+      arrived(this.keptBytes += next.value.length);
+      yield next.value;
+    }
+  }
+
+  /** The contents were right: they are kept. */
+  accept() {
+    this.#writer?.finish();
+    this.#writer = null;
+  }
+  /** The contents are forgotten, unless `error` is that the download ended early.
+   * @param {any} error */
+  async reject(error) {
     const writer = this.#writer;
     this.#writer = null;
-    if (writer && right) writer.finish();
-    if (writer && !right) await writer.giveUp();
-    if (!writer && !right && this.fromCache) await this.kept?.remove(this.entry);
+    const goesOn = this.#interrupted && (error.endedEarly || error.name === 'AbortError');
+    if (writer && goesOn) writer.pause();
+    else if (writer) await writer.giveUp();
+    else if (this.keptBytes > 0) await this.kept?.remove(this.entry);
   }
 
   /** All contents of a small file. @param {(bytes: number) => void} arrived

@@ -79,7 +79,7 @@ TEST_F(Page, AnswersOnBothDevicesAndRefusesWhatItCannotRun) {
   ASSERT_NO_FATAL_FAILURE(compile("chat", models / "chat", "wasm"));
   std::vector<std::string> folders = {"model", "webgpu=" + at("webgpu"), "wasm=" + at("wasm"),
                                       "chat=" + at("chat")};
-  for (const char* name : {"altered", "corrupted", "truncated", "large"}) {
+  for (const char* name : {"altered", "corrupted", "truncated", "large", "cut"}) {
     folders.push_back(name + ("=" + at("wasm")));
   }
   for (const char* name : {"withoutgpu", "withoutjspi", "lostgpu"}) {

@@ -53,6 +53,12 @@ let hugeSize = 0;
 export const faults = new Map([
   ['withoutgpu/model_worker.mjs', after("Object.defineProperty(navigator, 'gpu', { value: undefined });")],
   ['withoutjspi/engine.mjs', after('delete WebAssembly.Suspending; delete WebAssembly.promising;')],
+  ['cut/weights.safetensors', (bytes, response, range) => {
+    if (range) return bytes;
+    response.writeHead(200, { 'content-length': bytes.length });
+    response.write(bytes.subarray(0, 3 << 20), () => setTimeout(() => response.destroy(), 200));
+    return null;
+  }],
   ['lostgpu/gpu.mjs', after(kLoseDevice)],
   ['altered/tokenizer.json', flipLast],
   ['corrupted/weights.safetensors', flipLast],

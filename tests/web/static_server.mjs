@@ -8,8 +8,8 @@ import path from 'node:path';
 const kTypes = { '.html': 'text/html', '.mjs': 'text/javascript', '.wasm': 'application/wasm',
   '.json': 'application/json', '.css': 'text/css' };
 
-/** @typedef {(bytes: Buffer, response: http.ServerResponse) => Buffer | null} Fault changes what a file
- *   has, or answers by itself and returns null */
+/** @typedef {(bytes: Buffer, response: http.ServerResponse, range?: string) => Buffer | null} Fault
+ *   changes what a file has, or answers by itself and returns null */
 
 /** @param {Record<string, string>} folders by the first part of their paths; '': the rest
  * @param {{post?: (name: string, text: string) => void, faults?: Map<string, Fault>,
@@ -41,8 +41,13 @@ export async function serveFolders(folders, { post, faults = new Map(), alias } 
       'cache-control': 'no-store',
     };
     const bytes = fs.readFileSync(file), fault = faults.get(name);
-    const sent = fault ? fault(bytes, response) : bytes;
-    if (sent) response.writeHead(200, headers).end(sent);
+    const { range } = request.headers;
+    const sent = fault ? fault(bytes, response, range) : bytes;
+    if (!sent) return;
+    const from = Number(range?.match(/^bytes=(\d+)-$/)?.[1] ?? 0);
+    if (from === 0) return void response.writeHead(200, headers).end(sent);
+    const of = `bytes ${from}-${sent.length - 1}/${sent.length}`;
+    response.writeHead(206, { ...headers, 'content-range': of }).end(sent.subarray(from));
   });
   await /** @type {Promise<void>} */ (new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve());
