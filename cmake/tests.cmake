@@ -51,6 +51,7 @@ file(GLOB_RECURSE wasm_sources CONFIGURE_DEPENDS
 list(FILTER wasm_sources EXCLUDE REGEX "/host/")
 add_custom_command(
   OUTPUT "${CMAKE_SOURCE_DIR}/build/wasm/tapml_worker.wasm"
+         "${CMAKE_SOURCE_DIR}/build/wasm/tapml_engine.wasm"
   COMMAND "${CMAKE_SOURCE_DIR}/scripts/build_wasm"
   DEPENDS ${wasm_sources} "${CMAKE_SOURCE_DIR}/scripts/build_wasm" "${CMAKE_SOURCE_DIR}/scripts/setup_wasm"
   COMMENT "Building build/wasm/tapml_worker.wasm"
