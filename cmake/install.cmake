@@ -39,7 +39,7 @@ file(RELATIVE_PATH TAPML_PREFIX_FROM_PC "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconf
 configure_file("${CMAKE_SOURCE_DIR}/cmake/tapml.pc.in" "${CMAKE_BINARY_DIR}/tapml.pc" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/tapml.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 
-# The WebAssembly program, if `make wasm` has built it.
+# The WebAssembly programs, if `make wasm` has built them.
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/build/wasm/" DESTINATION lib/tapml/wasm OPTIONAL
-        FILES_MATCHING PATTERN "tapml_worker.wasm" PATTERN "*.mjs" PATTERN "*.html" PATTERN "*.css"
+        FILES_MATCHING PATTERN "*.wasm" PATTERN "*.mjs" PATTERN "*.html" PATTERN "*.css" PATTERN "*.d.ts"
         PATTERN "include" EXCLUDE PATTERN "obj" EXCLUDE)

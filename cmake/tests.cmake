@@ -46,12 +46,14 @@ file(GLOB_RECURSE wasm_sources CONFIGURE_DEPENDS
      "${CMAKE_SOURCE_DIR}/src/rpc/session/*" "${CMAKE_SOURCE_DIR}/src/device/null/*"
      "${CMAKE_SOURCE_DIR}/src/device/inline/*" "${CMAKE_SOURCE_DIR}/src/device/wasm/*"
      "${CMAKE_SOURCE_DIR}/src/device/webgpu/*" "${CMAKE_SOURCE_DIR}/src/worker/*"
+     "${CMAKE_SOURCE_DIR}/src/template/*" "${CMAKE_SOURCE_DIR}/src/llm/*" "${CMAKE_SOURCE_DIR}/src/browser/*"
      "${CMAKE_SOURCE_DIR}/src/web/*")
 list(FILTER wasm_sources EXCLUDE REGEX "/host/")
 add_custom_command(
   OUTPUT "${CMAKE_SOURCE_DIR}/build/wasm/tapml_worker.wasm"
+         "${CMAKE_SOURCE_DIR}/build/wasm/tapml_engine.wasm"
   COMMAND "${CMAKE_SOURCE_DIR}/scripts/build_wasm"
-  DEPENDS ${wasm_sources} "${CMAKE_SOURCE_DIR}/scripts/build_wasm"
+  DEPENDS ${wasm_sources} "${CMAKE_SOURCE_DIR}/scripts/build_wasm" "${CMAKE_SOURCE_DIR}/scripts/setup_wasm"
   COMMENT "Building build/wasm/tapml_worker.wasm"
   VERBATIM)
 add_custom_target(tapml_wasm_worker DEPENDS "${CMAKE_SOURCE_DIR}/build/wasm/tapml_worker.wasm")

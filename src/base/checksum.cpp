@@ -1,6 +1,6 @@
 #include "base/checksum.h"
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -13,7 +13,6 @@ constexpr uint64_t kPrime2 = 0xc2b2ae3d27d4eb4fu;
 constexpr uint64_t kPrime3 = 0x165667b19e3779f9u;
 constexpr uint64_t kPrime4 = 0x85ebca77c2b2ae63u;
 constexpr uint64_t kPrime5 = 0x27d4eb2f165667c5u;
-constexpr size_t kStripe = 32;
 
 template <class T>
 uint64_t load(const std::byte* at) {
@@ -31,23 +30,47 @@ uint64_t round(uint64_t lane, uint64_t input) {
 
 }  // namespace
 
-uint64_t checksum64(std::span<const std::byte> bytes) {
-  const std::byte* at = bytes.data();
-  size_t left = bytes.size();
-  uint64_t hash = kPrime5;
-  if (left >= kStripe) {
-    std::array<uint64_t, 4> lanes = {kPrime1 + kPrime2, kPrime2, 0, 0 - kPrime1};
-    for (; left >= kStripe; left -= kStripe) {
-      for (uint64_t& lane : lanes) {
-        lane = round(lane, load<uint64_t>(at));
-        at += 8;
-      }
+Checksum64::Checksum64() : lanes_{kPrime1 + kPrime2, kPrime2, 0, 0 - kPrime1} {}
+
+void Checksum64::add_stripes(const std::byte* at, size_t count) {
+  std::array<uint64_t, 4> lanes = lanes_;
+  for (; count > 0; --count) {
+    for (uint64_t& lane : lanes) {
+      lane = round(lane, load<uint64_t>(at));
+      at += 8;
     }
-    hash = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) +
-           std::rotl(lanes[3], 18);
-    for (uint64_t lane : lanes) hash = (hash ^ round(0, lane)) * kPrime1 + kPrime4;
   }
-  hash += bytes.size();
+  lanes_ = lanes;
+}
+
+void Checksum64::add(std::span<const std::byte> bytes) {
+  bytes_ += bytes.size();
+  if (rest_bytes_ > 0) {
+    const size_t count = std::min(bytes.size(), kStripe - rest_bytes_);
+    std::copy_n(bytes.begin(), count, rest_.begin() + static_cast<ptrdiff_t>(rest_bytes_));
+    rest_bytes_ += count;
+    bytes = bytes.subspan(count);
+    if (rest_bytes_ < kStripe) return;
+    add_stripes(rest_.data(), 1);
+    rest_bytes_ = 0;
+  }
+  const size_t stripes = bytes.size() / kStripe;
+  add_stripes(bytes.data(), stripes);
+  bytes = bytes.subspan(stripes * kStripe);
+  std::ranges::copy(bytes, rest_.begin());
+  rest_bytes_ = bytes.size();
+}
+
+uint64_t Checksum64::value() const {
+  uint64_t hash = kPrime5;
+  if (bytes_ >= kStripe) {
+    hash = std::rotl(lanes_[0], 1) + std::rotl(lanes_[1], 7) + std::rotl(lanes_[2], 12) +
+           std::rotl(lanes_[3], 18);
+    for (const uint64_t lane : lanes_) hash = (hash ^ round(0, lane)) * kPrime1 + kPrime4;
+  }
+  hash += bytes_;
+  const std::byte* at = rest_.data();
+  size_t left = rest_bytes_;
   for (; left >= 8; left -= 8, at += 8) {
     hash = std::rotl(hash ^ round(0, load<uint64_t>(at)), 27) * kPrime1 + kPrime4;
   }
@@ -62,6 +85,12 @@ uint64_t checksum64(std::span<const std::byte> bytes) {
   hash = (hash ^ (hash >> 33)) * kPrime2;
   hash = (hash ^ (hash >> 29)) * kPrime3;
   return hash ^ (hash >> 32);
+}
+
+uint64_t checksum64(std::span<const std::byte> bytes) {
+  Checksum64 sum;
+  sum.add(bytes);
+  return sum.value();
 }
 
 }  // namespace tapml

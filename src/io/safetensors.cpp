@@ -78,33 +78,39 @@ std::string range_text(const TensorEntry& entry) {
 
 class Reader {
  public:
-  Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+  // `bytes`: the file, or its beginning, of `file_bytes`.
+  Reader(std::span<const std::byte> bytes, uint64_t file_bytes, std::shared_ptr<const void> owner,
          std::string_view source, const SafetensorsOptions& options)
-      : bytes_(bytes), owner_(std::move(owner)), source_(source), options_(options) {}
+      : bytes_(bytes),
+        file_bytes_(file_bytes),
+        owner_(std::move(owner)),
+        source_(source),
+        options_(options) {}
+
+  Result<int64_t> header_end() {
+    TAPML_TRY(find_header());
+    return static_cast<int64_t>(data_offset());
+  }
+
+  Result<std::vector<SafetensorsEntry>> list() {
+    std::map<std::string, std::string> metadata;
+    Json header;
+    TAPML_ASSIGN(const std::vector<TensorEntry> entries, read_header(header, metadata));
+    std::vector<SafetensorsEntry> list;
+    const auto offset = static_cast<int64_t>(data_offset());
+    for (const TensorEntry& entry : entries) {
+      list.push_back({std::string(entry.name), entry.dtype, entry.shape,
+                      offset + static_cast<int64_t>(entry.begin),
+                      offset + static_cast<int64_t>(entry.end)});
+    }
+    std::ranges::stable_sort(list, {}, &SafetensorsEntry::begin);
+    return list;
+  }
 
   Result<SafetensorsFile> read() {
-    TAPML_TRY(find_header());
-    std::string_view text(reinterpret_cast<const char*>(bytes_.data()) + kLengthBytes,
-                          header_bytes_);
-    TAPML_ASSIGN(Json header,
-                 parse_json(text, source_ + " (header)",
-                            {.max_depth = kHeaderDepth, .max_values = kMaxHeaderValues}));
-    if (!header.is_object()) {
-      return fail(user_error(source_ + ": the header is not an object",
-                             json_location(source_ + " (header)", header), "a JSON object",
-                             json_excerpt(header)));
-    }
     SafetensorsFile file;
-    std::vector<TensorEntry> entries;
-    for (const auto& [name, value] : header.members()) {
-      if (name == kMetadataKey) {
-        TAPML_TRY(read_metadata(value, file.metadata));
-      } else {
-        TAPML_ASSIGN(TensorEntry entry, read_entry(name, value));
-        entries.push_back(std::move(entry));
-      }
-    }
-    TAPML_TRY(check_layout(entries));
+    Json header;
+    TAPML_ASSIGN(std::vector<TensorEntry> entries, read_header(header, file.metadata));
     for (TensorEntry& entry : entries) {
       const std::byte* data = bytes_.data() + data_offset() + entry.begin;
       if (!entry.unknown_dtype.empty()) {
@@ -131,13 +137,42 @@ class Reader {
   }
 
  private:
+  // Keeps the names, which the entries are views of, in `header`.
+  Result<std::vector<TensorEntry>> read_header(Json& header,
+                                               std::map<std::string, std::string>& metadata) {
+    TAPML_TRY(find_header());
+    if (header_bytes_ > bytes_.size() - kLengthBytes) {
+      return fail(internal_error("the header of a safetensors file is incomplete", source_));
+    }
+    std::string_view text(reinterpret_cast<const char*>(bytes_.data()) + kLengthBytes,
+                          header_bytes_);
+    TAPML_ASSIGN(header, parse_json(text, source_ + " (header)",
+                                    {.max_depth = kHeaderDepth, .max_values = kMaxHeaderValues}));
+    if (!header.is_object()) {
+      return fail(user_error(source_ + ": the header is not an object",
+                             json_location(source_ + " (header)", header), "a JSON object",
+                             json_excerpt(header)));
+    }
+    std::vector<TensorEntry> entries;
+    for (const auto& [name, value] : header.members()) {
+      if (name == kMetadataKey) {
+        TAPML_TRY(read_metadata(value, metadata));
+      } else {
+        TAPML_ASSIGN(TensorEntry entry, read_entry(name, value));
+        entries.push_back(std::move(entry));
+      }
+    }
+    TAPML_TRY(check_layout(entries));
+    return entries;
+  }
+
   static bool is_aligned(const TensorEntry& entry, const std::byte* data) {
     return entry.begin == entry.end ||
            reinterpret_cast<uintptr_t>(data) % dtype_bytes(entry.dtype) == 0;
   }
 
   uint64_t data_offset() const { return kLengthBytes + header_bytes_; }
-  uint64_t data_bytes() const { return bytes_.size() - data_offset(); }
+  uint64_t data_bytes() const { return file_bytes_ - data_offset(); }
 
   Error file_error(std::string problem, std::string expected, std::string found,
                    std::string hint = "") const {
@@ -155,10 +190,11 @@ class Reader {
     if (bytes_.empty()) {
       return fail(file_error("the file is empty", "a safetensors file", "0 bytes"));
     }
-    if (bytes_.size() < kLengthBytes) {
+    if (std::min<uint64_t>(bytes_.size(), file_bytes_) < kLengthBytes) {
       return fail(file_error("the file is truncated", "at least 8 bytes of header length",
                              std::to_string(bytes_.size()) + " bytes"));
     }
+    header_bytes_ = 0;
     for (size_t i = 0; i < kLengthBytes; ++i) {
       header_bytes_ |= static_cast<uint64_t>(bytes_[i]) << (8 * i);
     }
@@ -167,10 +203,10 @@ class Reader {
           "the header is too long", "at most " + std::to_string(kMaxHeaderBytes) + " bytes",
           std::to_string(header_bytes_) + " bytes", "this may not be a safetensors file"));
     }
-    if (header_bytes_ > bytes_.size() - kLengthBytes) {
+    if (header_bytes_ > file_bytes_ - kLengthBytes) {
       return fail(file_error("the file is truncated within its header",
                              std::to_string(header_bytes_) + " bytes of header",
-                             std::to_string(bytes_.size() - kLengthBytes) + " bytes"));
+                             std::to_string(file_bytes_ - kLengthBytes) + " bytes"));
     }
     return {};
   }
@@ -290,6 +326,7 @@ class Reader {
   }
 
   std::span<const std::byte> bytes_;
+  uint64_t file_bytes_;
   std::shared_ptr<const void> owner_;
   std::string source_;
   SafetensorsOptions options_;
@@ -302,7 +339,18 @@ Result<SafetensorsFile> parse_safetensors(std::span<const std::byte> bytes,
                                           std::shared_ptr<const void> owner,
                                           std::string_view source,
                                           const SafetensorsOptions& options) {
-  return Reader(bytes, std::move(owner), source, options).read();
+  return Reader(bytes, bytes.size(), std::move(owner), source, options).read();
+}
+
+Result<int64_t> safetensors_header_bytes(std::span<const std::byte> first, int64_t file_bytes,
+                                         std::string_view source) {
+  return Reader(first, static_cast<uint64_t>(file_bytes), nullptr, source, {}).header_end();
+}
+
+Result<std::vector<SafetensorsEntry>> parse_safetensors_header(std::span<const std::byte> header,
+                                                               int64_t file_bytes,
+                                                               std::string_view source) {
+  return Reader(header, static_cast<uint64_t>(file_bytes), nullptr, source, {}).list();
 }
 
 SafetensorsPieces safetensors_pieces(const std::map<std::string, HostTensor>& tensors,

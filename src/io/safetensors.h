@@ -40,6 +40,24 @@ Result<SafetensorsFile> parse_safetensors(std::span<const std::byte> bytes,
                                           std::string_view source,
                                           const SafetensorsOptions& options = {});
 
+// Where a file has a tensor's bytes.
+struct SafetensorsEntry {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape;
+  int64_t begin = 0, end = 0;  // in the file
+};
+
+// The bytes of the header of a file that begins with `first`, at least 8 bytes: its length
+// included. UserError as for parse_safetensors().
+Result<int64_t> safetensors_header_bytes(std::span<const std::byte> first, int64_t file_bytes,
+                                         std::string_view source);
+// The tensors of a file of `file_bytes` that begins with the whole header, in file order. UserError
+// as for parse_safetensors().
+Result<std::vector<SafetensorsEntry>> parse_safetensors_header(std::span<const std::byte> header,
+                                                               int64_t file_bytes,
+                                                               std::string_view source);
+
 // A file image in pieces, which avoids copying tensor data.
 struct SafetensorsPieces {
   std::vector<std::byte> header;                 // with its length

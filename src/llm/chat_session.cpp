@@ -44,7 +44,11 @@ AnswerEnd answer_end_of(StopReason reason, bool stopped) {
 
 Result<std::vector<int32_t>> ChatSession::encode(const Json& messages,
                                                  const ChatTemplateOptions& options) const {
-  TAPML_ASSIGN(const std::string text, template_.render(messages, options));
+  if (!template_) {
+    return fail(user_error("the model has no chat template", "messages", "a model with one",
+                           engine_.model().architecture, "continue a text instead"));
+  }
+  TAPML_ASSIGN(const std::string text, template_->render(messages, options));
   TAPML_ASSIGN(std::vector<int32_t> tokens, tokenizer_.encode(text, false));
   if (tokens.empty()) {
     return fail(user_error("the chat template makes nothing of the conversation", "messages",
@@ -60,8 +64,16 @@ Result<std::vector<int32_t>> ChatSession::encode(const Json& messages,
 }
 
 Result<Answer> ChatSession::answer(const Json& messages, const AnswerOptions& options) {
-  Answer answer;
   TAPML_ASSIGN(const std::vector<int32_t> prompt, encode(messages, options.chat));
+  return answer(prompt, options);
+}
+
+Result<Answer> ChatSession::answer(const std::vector<int32_t>& prompt,
+                                   const AnswerOptions& options) {
+  if (prompt.empty()) {
+    return fail(user_error("there is no text to continue", "prompt", "some text", "none"));
+  }
+  Answer answer;
   answer.prompt_tokens = std::ssize(prompt);
   // At least one token is read, because its logits choose the first of the answer.
   const auto common = std::ranges::mismatch(read_, prompt).in1 - read_.begin();
@@ -89,6 +101,7 @@ Result<Answer> ChatSession::answer(const Json& messages, const AnswerOptions& op
   generate.on_token = [&](int32_t token) {
     if (answer.tokens.empty()) answer.prefill_seconds = seconds_now() - start;
     answer.tokens.push_back(token);
+    if (options.on_token) options.on_token(token);
     give(stop.push(decoder.push(token)));
     is_complete = mask && !mask->accept(token);
     return goes_on && !is_complete && !stop.stopped();

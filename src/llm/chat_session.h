@@ -26,6 +26,8 @@ struct AnswerOptions {
   ChatTemplateOptions chat;
   // Receives the answer in pieces of whole characters, never an empty one; false ends it.
   std::function<bool(std::string_view text)> on_text;
+  // Receives each token of the answer, before its text; may be empty.
+  std::function<void(int32_t token)> on_token;
 };
 
 enum class AnswerEnd : uint8_t { kEndToken, kStopText, kMaxTokens, kContextFull, kCancelled };
@@ -49,13 +51,18 @@ class ChatSession {
  public:
   ChatSession(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template,
               std::vector<int32_t> end_tokens)
+      : ChatSession(engine, tokenizer, &chat_template, std::move(end_tokens)) {}
+  // Null: a model without a template, which only answers tokens.
+  ChatSession(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate* chat_template,
+              std::vector<int32_t> end_tokens)
       : engine_(engine),
         tokenizer_(tokenizer),
         template_(chat_template),
         end_tokens_(std::move(end_tokens)) {}
 
   // The tokens of a conversation and of what comes before an answer. UserError as
-  // ChatTemplate::render(), and for a conversation that leaves no room for an answer.
+  // ChatTemplate::render(), for a model without a template, and for a conversation that leaves no
+  // room for an answer.
   Result<std::vector<int32_t>> encode(const Json& messages,
                                       const ChatTemplateOptions& options) const;
 
@@ -63,11 +70,13 @@ class ChatSession {
   // are not read again. An interrupt of the engine's VM or of `on_text` ends the answer
   // (kCancelled) and is no error. UserError as encode(), and for options out of range.
   Result<Answer> answer(const Json& messages, const AnswerOptions& options);
+  // The same for the tokens of any text, at least one.
+  Result<Answer> answer(const std::vector<int32_t>& prompt, const AnswerOptions& options);
 
  private:
   Engine& engine_;
   const Tokenizer& tokenizer_;
-  const ChatTemplate& template_;
+  const ChatTemplate* template_;
   std::vector<int32_t> end_tokens_;
   std::vector<int32_t> read_;              // the tokens in the engine's cache
   std::optional<TokenTexts> token_texts_;  // made for the first answer with a grammar

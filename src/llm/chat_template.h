@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "io/file_source.h"
 #include "io/json.h"
 #include "template/template.h"
 
@@ -52,6 +53,7 @@ class ChatTemplate {
 // chat_template.jinja and additional_chat_templates/NAME.jinja; without these "chat_template" of
 // tokenizer_config.json (a text, or a list of objects with "name" and "template"), and
 // chat_template.json. UserError for files of another form, and as parse().
+Result<std::optional<ChatTemplate>> read_chat_template(const FileSource& files);
 Result<std::optional<ChatTemplate>> read_chat_template(const std::string& folder);
 // The same of the text of a tokenizer_config.json alone, as a GGUF file has it.
 Result<std::optional<ChatTemplate>> chat_template_of_config(std::string_view text,
@@ -59,6 +61,7 @@ Result<std::optional<ChatTemplate>> chat_template_of_config(std::string_view tex
 
 // The special tokens of a model folder, as variables of a template. UserError for files of another
 // form.
+Result<Json> read_special_tokens(const FileSource& files);
 Result<Json> read_special_tokens(const std::string& folder);
 // The same of the text of a tokenizer_config.json alone.
 Result<Json> special_tokens_of_config(std::string_view text, const std::string& source);

@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "llm/embedder.h"
 #include "llm/engine_state.h"
+#include "llm/model_weights.h"
 
 namespace tapml::llm {
 
@@ -116,18 +117,35 @@ Result<std::unique_ptr<Engine>> Engine::create(runtime::Session& session,
   return engine;
 }
 
-Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<runtime::VirtualMachine> vm,
-                                               const std::map<std::string, HostTensor>& weights,
-                                               const EngineOptions& options) {
+template <class Load>
+Result<std::unique_ptr<Engine>> Engine::create_with(std::unique_ptr<runtime::VirtualMachine> vm,
+                                                    const EngineOptions& options, Load&& load) {
   const double start = seconds_now();
   TAPML_TRY(check_model(vm->executable()));
   TAPML_TRY(check_options(options, vm->executable().model));
   std::unique_ptr<Engine> engine(new Engine());
   engine->state_ = std::make_unique<State>(std::move(vm), options);
-  TAPML_TRY(engine->state_->load(weights, options.weights_in_place));
+  TAPML_TRY(engine->state_->find_inputs());
+  TAPML_ASSIGN(std::vector<runtime::Value> weights, load(*engine->state_->vm));
+  TAPML_TRY(engine->state_->load(std::move(weights)));
   TAPML_TRY(engine->set_sampler({}));
   engine->state_->load_seconds = seconds_now() - start;
   return engine;
+}
+
+Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<runtime::VirtualMachine> vm,
+                                               const std::map<std::string, HostTensor>& weights,
+                                               const EngineOptions& options) {
+  return create_with(std::move(vm), options, [&](runtime::VirtualMachine& target) {
+    return load_weights(target, weights, options.weights_in_place);
+  });
+}
+
+Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<runtime::VirtualMachine> vm,
+                                               const std::map<std::string, Tensor>& weights,
+                                               const EngineOptions& options) {
+  return create_with(std::move(vm), options,
+                     [&](runtime::VirtualMachine& target) { return use_weights(target, weights); });
 }
 
 const ModelInterface& Engine::model() const { return state_->model; }

@@ -85,6 +85,10 @@ class Engine {
   static Result<std::unique_ptr<Engine>> create(std::unique_ptr<runtime::VirtualMachine> vm,
                                                 const std::map<std::string, HostTensor>& weights,
                                                 const EngineOptions& options = {});
+  // The same with weights that are on the VM's session already, by name.
+  static Result<std::unique_ptr<Engine>> create(
+      std::unique_ptr<runtime::VirtualMachine> vm,
+      const std::map<std::string, runtime::Tensor>& weights, const EngineOptions& options = {});
   ~Engine();
 
   const ModelInterface& model() const;
@@ -183,6 +187,10 @@ class Engine {
  private:
   friend class ContinuousBatch;
   Engine();
+  // `load` makes the arguments of the weights.
+  template <class Load>
+  static Result<std::unique_ptr<Engine>> create_with(std::unique_ptr<runtime::VirtualMachine> vm,
+                                                     const EngineOptions& options, Load&& load);
   class Generator;
   class BatchGenerator;
   class MixedBatch;

@@ -4,8 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "llm/model_weights.h"
-
 namespace tapml::llm {
 
 using runtime::Tensor;
@@ -19,10 +17,12 @@ constexpr const char* kEncode = "encode";
 
 }  // namespace
 
-Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights, bool in_place) {
+Status Engine::State::find_inputs() {
   TAPML_TRY(find_embedding_input());
-  TAPML_TRY(find_image_input());
-  TAPML_ASSIGN(std::vector<Value> weights, load_weights(*vm, host_weights, in_place));
+  return find_image_input();
+}
+
+Status Engine::State::load(std::vector<Value> weights) {
   arguments.set_weights(std::move(weights));
   TAPML_TRY(state.allocate(rows.pages.pages(), rows.slots.pages()));
   return session.synchronize(runtime::kDefaultStream);

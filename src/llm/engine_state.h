@@ -61,7 +61,10 @@ struct Engine::State {
         state(session, model, options.fragmented),
         arguments(session) {}
 
-  Status load(const std::map<std::string, HostTensor>& host_weights, bool in_place);
+  // Finds the inputs that only some models have.
+  Status find_inputs();
+  // Takes what every call gets of the weights, and makes the cache.
+  Status load(std::vector<runtime::Value> weights);
   int64_t pages_for(int64_t tokens) const { return ceil_div(tokens, model.page_size); }
   // Whether the cache has room for a step of any text, because older pages are released.
   bool holds_window() const {

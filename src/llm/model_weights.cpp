@@ -22,27 +22,44 @@ Status prepare(runtime::VirtualMachine& vm, std::vector<Value>& weights) {
   return {};
 }
 
+// A pointer to each weight, in the model's order.
+template <class T>
+Result<std::vector<const T*>> in_order(const runtime::VirtualMachine& vm,
+                                       const std::map<std::string, T>& given) {
+  const std::vector<std::string>& names = vm.executable().model.weights;
+  std::vector<const T*> ordered;
+  for (const std::string& name : names) {
+    auto it = given.find(name);
+    if (it == given.end()) {
+      return fail(user_error("weight " + name + " is missing", vm.executable().target,
+                             std::to_string(names.size()) + " weights",
+                             std::to_string(given.size()) + ", without this one"));
+    }
+    ordered.push_back(&it->second);
+  }
+  return ordered;
+}
+
 }  // namespace
 
 Result<std::vector<Value>> load_weights(runtime::VirtualMachine& vm,
                                         const std::map<std::string, HostTensor>& host,
                                         bool in_place) {
-  const std::vector<std::string>& names = vm.executable().model.weights;
-  std::vector<const HostTensor*> contents;
-  for (const std::string& name : names) {
-    auto it = host.find(name);
-    if (it == host.end()) {
-      return fail(user_error("weight " + name + " is missing", vm.executable().target,
-                             std::to_string(names.size()) + " weights",
-                             std::to_string(host.size()) + ", without this one"));
-    }
-    contents.push_back(&it->second);
-  }
+  TAPML_ASSIGN(const std::vector<const HostTensor*> contents, in_order(vm, host));
   TAPML_ASSIGN(
       std::vector<Tensor> tensors,
       runtime::upload_contents(vm.session(), contents, runtime::kDefaultStream, {}, in_place));
   std::vector<Value> weights;
   for (Tensor& tensor : tensors) weights.emplace_back(std::move(tensor));
+  TAPML_TRY(prepare(vm, weights));
+  return weights;
+}
+
+Result<std::vector<Value>> use_weights(runtime::VirtualMachine& vm,
+                                       const std::map<std::string, Tensor>& given) {
+  TAPML_ASSIGN(const std::vector<const Tensor*> tensors, in_order(vm, given));
+  std::vector<Value> weights;
+  for (const Tensor* tensor : tensors) weights.emplace_back(*tensor);
   TAPML_TRY(prepare(vm, weights));
   return weights;
 }

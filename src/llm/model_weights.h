@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/tensor.h"
 #include "runtime/value.h"
 #include "runtime/virtual_machine.h"
 #include "tensor/host_tensor.h"
@@ -17,5 +18,9 @@ namespace tapml::llm {
 Result<std::vector<runtime::Value>> load_weights(runtime::VirtualMachine& vm,
                                                  const std::map<std::string, HostTensor>& host,
                                                  bool in_place);
+
+// The same of weights that are on the session's device already, by name.
+Result<std::vector<runtime::Value>> use_weights(
+    runtime::VirtualMachine& vm, const std::map<std::string, runtime::Tensor>& given);
 
 }  // namespace tapml::llm

@@ -60,7 +60,7 @@ void SequencePages::shrink(int64_t tokens) {
     if (std::ssize(table_) > released_) allocator_.give_back(table_.back());
     table_.pop_back();
   }
-  released_ = std::min(released_, std::ssize(table_));
+  released_ = std::min<int64_t>(released_, std::ssize(table_));
 }
 
 void SequencePages::repeat_before(int64_t pages) {

@@ -301,13 +301,7 @@ std::optional<std::string> plain_number(std::string_view text) {
 
 std::optional<double> parse_real(std::string_view text) {
   const auto plain = plain_number(text);
-  if (!plain) return std::nullopt;
-  double value = 0;
-  const char* end = plain->data() + plain->size();
-  const auto parsed = std::from_chars(plain->data(), end, value);
-  if (parsed.ptr != end || parsed.ec == std::errc::invalid_argument) return std::nullopt;
-  if (parsed.ec != std::errc()) return std::nullopt;
-  return value;
+  return plain ? decimal_number(*plain) : std::nullopt;
 }
 
 std::optional<int64_t> parse_integer(std::string_view text, int base) {

@@ -216,11 +216,10 @@ class Lexer {
     if (!real) return add_integer(begin, begin, end, 10);
     std::string digits(text_.substr(begin, end - begin));
     std::erase(digits, '_');
-    double value = 0;
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (parsed.ec != std::errc()) return error(begin, "the number is out of range", "a double");
+    const std::optional<double> value = decimal_number(digits);
+    if (!value) return error(begin, "the number is out of range", "a double");
     add(TokenKind::kFloat, begin, digits);
-    tokens_.back().real = value;
+    tokens_.back().real = *value;
     at_ = end;
     return {};
   }

@@ -3,6 +3,9 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
 
 namespace tapml::jinja {
 
@@ -131,6 +134,27 @@ void append_lower(std::string& out, std::string_view text, size_t at, char32_t c
 }
 
 }  // namespace
+
+std::optional<double> decimal_number(std::string_view text) {
+  double value = 0;
+#if defined(__cpp_lib_to_chars)
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ptr != end || parsed.ec != std::errc()) return std::nullopt;
+#else
+  // strtod also takes leading blanks, a plus and hexadecimal digits.
+  if (text.empty() || text.front() == '+' || text.front() <= ' ' ||
+      text.find_first_of("xX") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string digits(text);
+  char* end = nullptr;
+  errno = 0;
+  value = std::strtod(digits.c_str(), &end);
+  if (end != digits.c_str() + digits.size() || errno == ERANGE) return std::nullopt;
+#endif
+  return value;
+}
 
 int64_t count_code_points(std::string_view text) {
   return std::ranges::count_if(text, begins_code_point);

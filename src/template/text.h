@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,10 @@ struct CodePoint {
 };
 CodePoint code_point_at(std::string_view text, size_t position);
 void append_code_point(std::string& out, char32_t code_point);
+
+// The correctly rounded value of a decimal number; nothing for another text and for a number beyond
+// double.
+std::optional<double> decimal_number(std::string_view text);
 
 int64_t count_code_points(std::string_view text);
 // The byte at which the code point `index` begins; the size for a larger index.

@@ -85,6 +85,13 @@ export class Browser {
     });
   }
 
+  /** The pipe to its DevTools protocol, once it has started: messages end with a zero.
+   * @returns {{to: import('node:stream').Writable, from: import('node:stream').Readable}} */
+  get pipe() {
+    const [, , , to, from] = /** @type {any} */ (this.#process).stdio;
+    return { to, from };
+  }
+
   /** Ends the browser and removes its profile. */
   async end() {
     this.#ending = true;

@@ -46,6 +46,15 @@ class GpuError extends Error {
 /** @param {number} value @param {number} step */
 const roundUp = (value, step) => Math.ceil(value / step) * step;
 
+/** The adapter's name and whether it computes on a processor. @param {GPUAdapter} adapter */
+export function describeAdapter(adapter) {
+  const { info, isFallbackAdapter } = /** @type {any} */ (adapter);
+  const name = [info.vendor, info.architecture, info.device, info.description]
+      .filter((part) => part).join(' ') || 'an adapter without a name';
+  const software = isFallbackAdapter || info.isFallbackAdapter || /swiftshader|llvmpipe/i.test(name);
+  return { name, software: Boolean(software) };
+}
+
 class Gpu {
   /** @type {Map<number, GPUBuffer>} */
   buffers = new Map();
@@ -108,12 +117,9 @@ class Gpu {
 
   /** Lines: name, browser, whether it computes on a processor, then limits. */
   facts() {
-    const { info, isFallbackAdapter } = /** @type {any} */ (this.adapter);
     const { limits } = this.device;
-    const name = [info.vendor, info.architecture, info.device, info.description]
-        .filter((part) => part).join(' ') || 'an adapter without a name';
+    const { name, software } = describeAdapter(this.adapter);
     const browser = navigator.userAgent.match(/(?:Firefox|Edg|Chrome|Version)\/[\d.]+/);
-    const software = isFallbackAdapter || info.isFallbackAdapter || /swiftshader|llvmpipe/i.test(name);
     return [
       name.replaceAll('\n', ' '), browser ? browser[0].replace('/', ' ') : 'unknown browser',
       software ? 1 : 0, limits.maxBufferSize, limits.maxStorageBufferBindingSize,

@@ -1,6 +1,6 @@
 // @ts-check
-// tapml_worker.wasm in any JavaScript environment: its memory, its C library's imports, kernel
-// modules, and reports of crashes.
+// tapml_worker.wasm or tapml_engine.wasm in any JavaScript environment: its memory, its C library's
+// imports, kernel modules, and reports of crashes.
 import { kernelModuleImports } from './kernel_modules.mjs';
 
 const kOut = 1, kErr = 2;
@@ -26,6 +26,8 @@ class Exit extends Error {
  * @property {[string, string]} runtime name and version of the WebAssembly runtime
  * @property {((program: WasmProgram) => Record<string, any>)=} gpu the imports `tapml_gpu`; none:
  *   the program serves no GPU
+ * @property {((program: WasmProgram) => Record<string, Record<string, any>>)=} more imports of other
+ *   modules
  */
 
 export class WasmProgram {
@@ -46,7 +48,8 @@ export class WasmProgram {
       if (from === 'tapml_gpu') gpu[name] ??= () => this.failed('this program runs in no browser');
     }
     const tapml = { ...this.#host(environment), ...kernelModuleImports(this) };
-    const imports = { tapml, tapml_gpu: gpu, wasi_snapshot_preview1: wasi };
+    const imports = { tapml, tapml_gpu: gpu, wasi_snapshot_preview1: wasi,
+      ...environment.more?.(this) };
     /** The program's exports. @type {any} */
     this.exports = new WebAssembly.Instance(module, imports).exports;
     this.exports._initialize();

@@ -31,5 +31,18 @@ TEST(Checksum, EveryByteCounts) {
   }
 }
 
+TEST(Checksum, PiecesGiveTheSame) {
+  std::vector<std::byte> bytes(200);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 37);
+  for (size_t piece : {1u, 5u, 31u, 32u, 33u, 64u, 199u}) {
+    Checksum64 sum;
+    for (size_t at = 0; at < bytes.size(); at += piece) {
+      EXPECT_EQ(sum.value(), checksum64(std::span(bytes).first(at)));
+      sum.add(std::span(bytes).subspan(at, std::min(piece, bytes.size() - at)));
+    }
+    EXPECT_EQ(sum.value(), checksum64(bytes)) << piece;
+  }
+}
+
 }  // namespace
 }  // namespace tapml

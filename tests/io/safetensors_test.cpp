@@ -102,6 +102,39 @@ TEST(SafetensorsTest, NoTensors) {
   EXPECT_EQ(parse_image(write_safetensors({}))->tensors.size(), 0u);
 }
 
+TEST(SafetensorsTest, TheHeaderAloneSaysWhereTensorsAre) {
+  const std::map<std::string, HostTensor> tensors = {{"a", HostTensor::zeros(DType::kU8, {3})},
+                                                     {"b", HostTensor::zeros(DType::kF32, {2, 2})}};
+  const std::vector<std::byte> image = write_safetensors(tensors);
+  const auto size = static_cast<int64_t>(image.size());
+  const auto header_bytes = safetensors_header_bytes(std::span(image).first(8), size, "m");
+  ASSERT_TRUE(header_bytes) << header_bytes.error().to_string();
+  EXPECT_EQ(*header_bytes, size - 19);
+  const auto header = std::span(image).first(static_cast<size_t>(*header_bytes));
+  const auto entries = parse_safetensors_header(header, size, "m");
+  ASSERT_TRUE(entries) << entries.error().to_string();
+  ASSERT_EQ(entries->size(), 2U);
+  EXPECT_EQ((*entries)[0].name, "b") << "wide elements come first";
+  EXPECT_EQ((*entries)[0].shape, (Shape{2, 2}));
+  EXPECT_EQ((*entries)[0].begin, size - 19);
+  EXPECT_EQ((*entries)[1].begin, size - 3);
+  EXPECT_EQ((*entries)[1].end, size);
+}
+
+TEST(SafetensorsFaultTest, HeadersOfOtherFiles) {
+  const std::vector<std::byte> image =
+      write_safetensors({{"a", HostTensor::zeros(DType::kU8, {3})}});
+  const auto size = static_cast<int64_t>(image.size());
+  const auto longer = parse_safetensors_header(image, size + 1, "m");
+  ASSERT_FALSE(longer);
+  EXPECT_NE(longer.error().message.find("bytes that belong to no tensor"), std::string::npos);
+  EXPECT_FALSE(parse_safetensors_header(image, size - 1, "m"));
+  EXPECT_FALSE(parse_safetensors_header(image, 4, "m"));
+  EXPECT_FALSE(parse_safetensors_header(std::span(image).first(9), size, "m"));
+  EXPECT_FALSE(safetensors_header_bytes(std::span(image).first(7), size, "m"));
+  EXPECT_FALSE(safetensors_header_bytes(image, 20, "m"));
+}
+
 TEST(SafetensorsFaultTest, EmptyAndTruncatedFiles) {
   EXPECT_EQ(parse_image({}).error().message, "m.safetensors: the file is empty");
   EXPECT_EQ(parse_image(std::vector<std::byte>(7)).error().message,

@@ -248,14 +248,15 @@ class SchemaGrammar {
     const JsonObjectReader reader(schema, source_, path);
     TAPML_ASSIGN(int64_t low, reader.int_or("minItems", 0, 0, 4096));
     TAPML_ASSIGN(auto high, reader.optional_int("maxItems", 0, 4096));
-    if (rest.empty()) high = std::min(high.value_or(std::ssize(first)), std::ssize(first));
+    const auto first_items = static_cast<int64_t>(first.size());
+    if (rest.empty()) high = std::min(high.value_or(first_items), first_items);
     if (high && *high < low) {
       return fail(
           error(schema, path, "the schema allows nothing", "maxItems of at least minItems"));
     }
     if (!first.empty()) {
       // All of the first items, as structured outputs have them.
-      low = std::max(low, std::ssize(first));
+      low = std::max(low, first_items);
       if (high && *high < low) {
         return fail(error(schema, path, "fewer items than prefixItems has are not served",
                           "maxItems of at least " + std::to_string(low)));
