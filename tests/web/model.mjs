@@ -105,6 +105,7 @@ async function checkBadPackages() {
 async function checkLostDevice(expected) {
   const { load: loadHere } = await import('/lostgpu/tapml.mjs');
   const model = await loadHere('/webgpu');
+  check('the limits are the default ones', model.device.max_bindings === 8, model.device);
   let streamed = '';
   const result = await model.generate(kPrompt, { maxTokens: 12, onToken: (/** @type {string} */ text) => {
     streamed += text;
