@@ -14,6 +14,8 @@ extern "C" {
 // program.
 TAPML_PAGE_IMPORT("text")
 int32_t tapml_page_text(const char* text, uint32_t size, uint32_t tokens);
+// Whether the answer shall end: not 0.
+TAPML_PAGE_IMPORT("stopped") int32_t tapml_page_stopped();
 // Progress of long work: `what` (as in "modules"), how much of it is done.
 TAPML_PAGE_IMPORT("progress")
 void tapml_page_progress(const char* what, uint32_t size, double done, double total);

@@ -24,13 +24,18 @@ constexpr int64_t kMostTokens = int64_t{1} << 30;
 
 std::string platform_of(const std::string& target) { return target.substr(0, target.find(':')); }
 
-Result<std::shared_ptr<runtime::Device>> open_device(const std::string& target) {
+// `poll` is called between kernels.
+Result<std::shared_ptr<runtime::Device>> open_device(const std::string& target,
+                                                     std::function<void()> poll) {
   const std::string platform = platform_of(target);
-  if (platform == "webgpu") return device::create_webgpu_device(worker::make_host_gpu([] {}));
+  if (platform == "webgpu") {
+    return device::create_webgpu_device(worker::make_host_gpu(std::move(poll)));
+  }
   if (platform == "wasm") {
     device::WasmOptions options;
     options.loader = worker::make_module_loader();
     options.name = "WebAssembly of this browser";
+    options.poll = std::move(poll);
     return std::make_shared<device::WasmDevice>(std::move(options));
   }
   return fail(user_error("the model was made for another platform", kExecutable,
@@ -116,7 +121,10 @@ Result<Json> PageModel::open(std::vector<int32_t> end_tokens) {
   TAPML_ASSIGN(ExecutableFile file, read_executable(code_, nullptr, kExecutable));
   TAPML_ASSIGN(tokenizer_, tokenizer::read_tokenizer(files_));
   TAPML_ASSIGN(chat_template_, llm::read_chat_template(files_));
-  TAPML_ASSIGN(auto device, open_device(file.executable.target));
+  const auto poll = [this] {
+    if (page::tapml_page_stopped() != 0) stopped_.store(true, std::memory_order_relaxed);
+  };
+  TAPML_ASSIGN(auto device, open_device(file.executable.target, poll));
   TAPML_ASSIGN(session_, runtime::LocalSession::create(std::move(device)));
   session_->set_watcher([](const Work& work) {
     page::tapml_page_progress(work.what.data(), static_cast<uint32_t>(work.what.size()),
@@ -155,6 +163,7 @@ Status PageModel::finish(uint64_t checksum) {
   TAPML_ASSIGN(const auto tensors, weights_->finish(checksum));
   weights_.reset();
   TAPML_ASSIGN(engine_, llm::Engine::create(std::move(vm_), tensors));
+  engine_->vm().set_interrupt(&stopped_);
   chat_.emplace(*engine_, *tokenizer_, chat_template_ ? &*chat_template_ : nullptr, end_tokens_);
   return {};
 }
@@ -180,6 +189,7 @@ Result<Json> PageModel::answer(const Json& request,
   } else {
     TAPML_ASSIGN(prompt, prompt_of(reader));
   }
+  stopped_.store(false, std::memory_order_relaxed);
   int64_t tokens = 0;
   options.on_token = [&](int32_t) { ++tokens; };
   options.on_text = [&](std::string_view text) { return on_text(text, tokens); };

@@ -1,6 +1,7 @@
 // A model in a web page: from the files of a package to answers.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +38,7 @@ class PageModel {
   // Answers a request: an object with "prompt" (a text) or "messages", and, all optional,
   // max_tokens, temperature, top_p, top_k, seed, stop (a list of texts), response_format (as in
   // OpenAI's interface), tools. `on_text` as in AnswerOptions, with the number of tokens so far.
+  // page.h's tapml_page_stopped() ends it between two kernels.
   // Returns an object with text, tokens, end (answer_end_name()), prompt_tokens, kept_tokens,
   // prefill_seconds and decode_seconds. UserError for another request.
   Result<Json> answer(const Json& request,
@@ -49,6 +51,7 @@ class PageModel {
   MemoryFiles files_{"package"};
   std::vector<std::byte> code_;  // of the executable
   std::vector<int32_t> end_tokens_;
+  std::atomic<bool> stopped_ = false;  // the running answer
   // In an order in which each may use those before it until its end.
   std::unique_ptr<runtime::LocalSession> session_;
   std::unique_ptr<runtime::VirtualMachine> vm_;  // until the engine has it

@@ -22,9 +22,11 @@ const otherTasks = (() => {
 })();
 
 export class Engine {
-  /** Receives a piece of the answer and the tokens so far; false ends the answer.
-   * @type {(text: string, tokens: number) => boolean} */
-  onText = () => true;
+  /** Receives a piece of the answer and the tokens so far.
+   * @type {(text: string, tokens: number) => void} */
+  onText = () => {};
+  /** Whether the answer shall end. */
+  isStopped = () => false;
   #encoder = new TextEncoder();
   /** @type {WasmProgram} */
   #program;
@@ -44,16 +46,20 @@ export class Engine {
       gpu: canWait ? gpuImports : undefined,
       more: (program) => {
         /** @param {number} text @param {number} size @param {number} tokens */
-        const give = (text, size, tokens) => this.onText(program.text(text, size), tokens) ? 1 : 0;
+        const give = (text, size, tokens) => {
+          this.onText(program.text(text, size), tokens);
+          return this.isStopped() ? 0 : 1;
+        };
         return { tapml_page: {
           // A request to stop arrives between two tokens.
           text: canWait
             ? new Suspending(async (/** @type {[number, number, number]} */ ...piece) => {
-              const result = give(...piece);
+              give(...piece);
               await otherTasks();
-              return result;
+              return this.isStopped() ? 0 : 1;
             })
             : give,
+          stopped: () => this.isStopped() ? 1 : 0,
           /** @param {number} what @param {number} size @param {number} done @param {number} total */
           progress: (what, size, done, total) => onProgress(program.text(what, size), done, total),
         } };

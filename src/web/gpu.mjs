@@ -214,7 +214,7 @@ class Gpu {
     return this.#next;
   }
 
-  /** @param {number} number @param {number} offset @param {Uint8Array} bytes */
+  /** @param {number} number @param {number} offset @param {Uint8Array<ArrayBuffer>} bytes */
   write(number, offset, bytes) {
     const buffer = this.#buffer(number);
     this.device.queue.writeBuffer(buffer, offset, bytes);

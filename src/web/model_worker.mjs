@@ -135,17 +135,17 @@ async function loadOnce({ urls, device, cache }, onProgress) {
  * @param {number} id @param {any} request */
 async function answer(id, request) {
   if (!engine || !loadedWith) throw new TapmlError({ kind: 'internal', message: 'no model is loaded' });
-  const isStopped = () => stopped === id || (sharedStop && Atomics.load(sharedStop, 0) === id);
+  const isStopped = () => stopped === id || (sharedStop !== null && Atomics.load(sharedStop, 0) === id);
   let given = 0;  // characters that the page has
   for (let restarts = 0; ; ++restarts) {
     let size = 0;
+    engine.isStopped = isStopped;
     engine.onText = (text, tokens) => {
       size += text.length;
       if (size > given) {
         self.postMessage({ id, text: text.slice(given - size), tokens });
         given = size;
       }
-      return !isStopped();
     };
     try {
       return { ...await engine.answer(request), restarts };

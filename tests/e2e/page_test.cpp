@@ -41,9 +41,9 @@ class Page : public ::testing::Test {
       ADD_FAILURE() << ran.error().to_string();
       return {};
     }
-    absent_ = ran->exit_code == 4 && ran->out.find("install") != std::string::npos;
-    auto json = parse_json(ran->out, script);
-    if (!json && !absent_) ADD_FAILURE() << json.error().to_string() << "\n" << ran->out;
+    absent_ = ran->exit_code == 4 && ran->output.find("install") != std::string::npos;
+    auto json = parse_json(ran->output, script);
+    if (!json && !absent_) ADD_FAILURE() << json.error().to_string() << "\n" << ran->output;
     return json ? *json : Json();
   }
 

@@ -33,12 +33,13 @@ function hugeWeights(bytes) {
 /** A script that begins with other statements. @param {string} statements */
 const after = (statements) => (/** @type {Buffer} */ bytes) => Buffer.from(`${statements}\n${bytes}`);
 
-// Destroys the first device of a worker in the middle of an answer.
+// Gives a worker devices with WebGPU's default limits, and destroys the first one in the middle of an
+// answer.
 const kLoseDevice = `
 let submits = 0, first = null;
 const { requestDevice } = GPUAdapter.prototype, { submit } = GPUQueue.prototype;
-GPUAdapter.prototype.requestDevice = async function(...args) {
-  const device = await requestDevice.apply(this, args);
+GPUAdapter.prototype.requestDevice = async function() {
+  const device = await requestDevice.call(this);
   first ??= device;
   return device;
 };

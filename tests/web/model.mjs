@@ -23,6 +23,8 @@ async function checkOptions(model) {
   const abort = new AbortController();
   const cut = await model.generate(kPrompt, { maxTokens: 400, signal: abort.signal, onToken: () => abort.abort() });
   check('a signal ends the answer', cut.end === 'cancelled' && cut.tokens.length < 100, cut);
+  const early = await model.generate(kPrompt.repeat(100), { signal: AbortSignal.abort() });
+  check('a signal ends the reading of a prompt', early.end === 'cancelled' && early.tokens.length === 0, early);
   const after = await model.generate(kPrompt, { maxTokens: 12 });
   check('the model goes on after that', after.text === plain.text, after);
   await refuses('an option out of range', () => model.generate(kPrompt, { temperature: -1 }), ['temperature']);
@@ -103,6 +105,7 @@ async function checkBadPackages() {
 async function checkLostDevice(expected) {
   const { load: loadHere } = await import('/lostgpu/tapml.mjs');
   const model = await loadHere('/webgpu');
+  check('the limits are the default ones', model.device.max_bindings === 8, model.device);
   let streamed = '';
   const result = await model.generate(kPrompt, { maxTokens: 12, onToken: (/** @type {string} */ text) => {
     streamed += text;
