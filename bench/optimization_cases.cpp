@@ -97,7 +97,7 @@ class Arms {
       : prompt(subject.prompt), decode_prompt(subject.decode_prompt), steps(subject.steps) {
     const frontend::HuggingFaceModel& files = subject.files;
     pipeline::ImplementOptions options;
-    options.libraries.is_here = device::is_library_here;
+    options.libraries.is_installed = device::is_library_installed;
     with_ = engine(pipeline::compile(files.module, target::parse_target("cpu"), options),
                    files.weights);
     Module module = files.module;

@@ -24,7 +24,7 @@ Program::Program(const Body& body, const std::string& target) : session_(cpu_ses
   relax::Variable result = body(f);
   module.functions["main"] = f.finish(result);
   pipeline::ImplementOptions options;
-  options.libraries.is_here = device::is_library_here;
+  options.libraries.is_installed = device::is_library_installed;
   auto executable = pipeline::compile(module, target::parse_target(target), options);
   vm_ = unwrap(runtime::LocalVirtualMachine::create(*session_, executable));
 }

@@ -30,6 +30,7 @@ void bind_under_test(py::module_& module);
 void bind_migrate(py::module_& module);
 void bind_localize(py::module_& module);
 void bind_evaluate(py::module_& module);
+void bind_profile(py::module_& module);
 void bind_check_import(py::module_& module);
 
 // While one exists on Python's main thread, Ctrl-C sets flag() in addition to Python's own

@@ -30,12 +30,12 @@ struct CheckSettings {
 // The comparison as JSON, as text, and as it is.
 std::tuple<std::string, std::string, topdown::ImportCheck> check_import(
     const std::string& model, const CheckSettings& settings, const py::object& progress) {
-  ProgressFunction told(progress);
-  app::CommandHooks hooks = command_hooks(told);
+  ProgressFunction reporter(progress);
+  app::CommandHooks hooks = command_hooks(reporter);
   hooks.watcher = [tell = hooks.progress](const Work& work) {
     if (tell) tell(std::string(work.what), work.done, work.total);
   };
-  const topdown::ImportCheck import = told.run([&] {
+  const topdown::ImportCheck import = reporter.run([&] {
     if (model.empty()) {
       return app::check_import(app::CheckConfigCommand{.config = settings.config,
                                                        .seed = settings.seed,

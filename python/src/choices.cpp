@@ -57,10 +57,10 @@ app::CommandHooks interruptible_hooks() {
   return hooks;
 }
 
-app::CommandHooks command_hooks(ProgressFunction& told) {
+app::CommandHooks command_hooks(ProgressFunction& reporter) {
   app::CommandHooks hooks = interruptible_hooks();
   hooks.interrupt = &interrupt_of_this_thread();
-  hooks.progress = told.callback();
+  hooks.progress = reporter.callback();
   return hooks;
 }
 

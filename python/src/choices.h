@@ -29,7 +29,7 @@ app::ToleranceChoice choice_of(const std::pair<std::string, std::string>& tolera
 
 // Hooks that end the work once this thread is interrupted.
 app::CommandHooks interruptible_hooks();
-// The same, and report to `told`, which must outlive them.
-app::CommandHooks command_hooks(ProgressFunction& told);
+// The same, and report to `reporter`, which must outlive them.
+app::CommandHooks command_hooks(ProgressFunction& reporter);
 
 }  // namespace tapml::python

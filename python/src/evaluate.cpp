@@ -8,6 +8,8 @@
 #include "language_model.h"
 #include "progress.h"
 #include "session.h"
+#include "topdown/evaluate/evaluate.h"
+#include "topdown/results/result_json.h"
 
 namespace tapml::python {
 
@@ -30,8 +32,8 @@ std::vector<std::string> evaluate(const py::object& given, const py::list& devic
     sessions.push_back(open->use());
     command.targets.push_back(choice_of(*open, *sessions.back()));
   }
-  ProgressFunction told(progress);
-  app::CommandHooks hooks = command_hooks(told);
+  ProgressFunction reporter(progress);
+  app::CommandHooks hooks = command_hooks(reporter);
   // A step names the device.
   std::string device;
   hooks.phase = [&](const std::string& name, int64_t total) {
@@ -40,18 +42,14 @@ std::vector<std::string> evaluate(const py::object& given, const py::list& devic
   hooks.progress = [&, tell = hooks.progress](const std::string&, int64_t done, int64_t total) {
     tell(device, done, total);
   };
-  return told.run([&] {
-    const app::Evaluated evaluated = app::evaluate(command, hooks);
+  return reporter.run([&] {
+    topdown::Evaluated evaluated = app::evaluate(command, hooks);
     std::vector<std::string> documents;
-    for (const topdown::Evaluation& one : evaluated.evaluations) {
-      std::optional<topdown::EvalComparison> comparison;
+    for (topdown::Evaluation& one : evaluated.evaluations) {
       if (reference) {
-        comparison = topdown::compare_evaluations(evaluated.tasks, one,
-                                                  evaluated.evaluations.at(*reference));
+        one.comparison = topdown::compare_evaluations(one, evaluated.evaluations.at(*reference));
       }
-      documents.push_back(
-          topdown::evaluation_json(evaluated.tasks, one, comparison ? &*comparison : nullptr)
-              .dump());
+      documents.push_back(topdown::evaluation_json(one).dump());
     }
     return documents;
   });

@@ -74,10 +74,10 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
       std::chrono::milliseconds(static_cast<int64_t>(settings.shrink_seconds * 1e3));
   command.kernels = settings.kernels;
   command.tolerance = choice_of(settings.tolerance);
-  ProgressFunction told(progress);
-  return told.run([&] {
-    auto made = std::make_unique<Localized>(
-        Localized{app::localize(command, command_hooks(told)), model.folder, to->target().text});
+  ProgressFunction reporter(progress);
+  return reporter.run([&] {
+    auto made = std::make_unique<Localized>(Localized{
+        app::localize(command, command_hooks(reporter)), model.folder, to->target().text});
     app::log_each(made->warnings);
     return made;
   });

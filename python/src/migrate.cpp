@@ -92,9 +92,9 @@ MigratedRef migrate(const py::object& given, const py::object& source,
   command.isolation = isolation_of(settings.under_test, where);
   command.for_report = settings.for_report;
   command.import = settings.import;
-  ProgressFunction told(progress);
-  return told.run([&] {
-    auto made = std::make_shared<MigratedAll>(app::migrate(command, command_hooks(told)));
+  ProgressFunction reporter(progress);
+  return reporter.run([&] {
+    auto made = std::make_shared<MigratedAll>(app::migrate(command, command_hooks(reporter)));
     app::log_each(made->warnings);
     return made;
   });

@@ -19,5 +19,6 @@ PYBIND11_MODULE(_tapml, module) {
   bind_migrate(module);
   bind_localize(module);
   bind_evaluate(module);
+  bind_profile(module);
   bind_check_import(module);
 }

@@ -106,7 +106,7 @@ Program bound(const Program& program, const std::optional<std::string>& function
     }
     known[variable.cast<std::string>()] = value.cast<int64_t>();
   }
-  return {passes::specialize(program.module, name, known), program.name};
+  return {passes::bind_shapes(program.module, {{name, known}}), program.name};
 }
 
 const char* kind_of(const ValueType& type) {
@@ -217,6 +217,8 @@ Messages call the text ``name``. Raises tapml.UserError with line, column and ca
           "Results of the module's only function, or of its main.")
       .def("bind", &bound, py::arg("function") = py::none(), R"doc(
 The module with symbolic variables of a function's parameters replaced: ``bind(n=128)``.
+
+Branches, calls and loops that the values decide are decided.
 
 ``function`` may be omitted if the module has only one function, or a main.)doc")
       .def("__str__",

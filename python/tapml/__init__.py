@@ -35,6 +35,7 @@ from .errors import (
 )
 from .evaluation import Evaluation, EvaluationTotal, TaskResult
 from .import_check import ImportCheck, ImportDifference, ImportMismatchError
+from .profile_result import KernelProfile, Profile
 from .replay_result import Replay
 from .torch_source import TorchCarving, TorchGroup, TorchUnmapped, carve_torch
 
@@ -44,14 +45,14 @@ __all__ = [
     "AbsentError", "CancelledError", "ClosedError", "CompileError", "CrashError", "Culprit",
     "Embedder", "Engine", "Error", "Evaluation", "EvaluationTotal", "Executable", "Function", "FunctionType",
     "Generation", "GraphBuilder", "GraphFunction", "ImportCheck", "ImportDifference",
-    "ImportMismatchError", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
+    "ImportMismatchError", "InternalError", "KernelProfile", "LanguageModel", "LayerStep", "Library", "LimitError",
     "Localization", "LostError", "Migration", "MigrationStep", "Migrations", "Module",
-    "OperatorCall", "OutOfMemoryError", "Pass", "Pattern", "PatternBuilder", "PlatformError", "ProtocolError", "Replay", "Replayer", "Rewriter", "Session", "Snapshot",
+    "OperatorCall", "OutOfMemoryError", "Pass", "Pattern", "PatternBuilder", "PlatformError", "Profile", "ProtocolError", "Replay", "Replayer", "Rewriter", "Session", "Snapshot",
     "Suite", "GroupValue", "SuiteCall", "SuiteGroup", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped",
     "UnauthorizedError", "UserError", "Value", "ValueType", "Var", "Verdict", "Warning", "allocate",
     "carve", "carve_torch", "check_import", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
-    "migrate", "null", "opencl", "parse", "pass_names", "replay", "replayer",
+    "migrate", "null", "opencl", "parse", "pass_names", "profile", "replay", "replayer",
     "rewrite", "run_passes", "tensor", "upload", "vulkan",
 ]
 
@@ -586,6 +587,18 @@ def evaluate(model: LanguageModel | Path, devices: Session | Sequence[Session], 
                                 None if reference is None else places.index(reference), cache,
                                 progress)
     return [Evaluation.from_dict(_json.loads(one)) for one in documents]
+
+
+def profile(model: LanguageModel | Path, device: Session, prompt: str, *, max_tokens: int = 32,
+            quantize: str = "", cache: bool = True,
+            progress: Callable[[str, int, int], None] | None = None) -> Profile:
+    """Runs a prompt and ``max_tokens`` decode steps, and times every kernel.
+
+    The run waits for every call, so it is slower than usual. The device's ceilings are measured
+    after it, in about a second.
+    """
+    document = _tapml.profile(_model(model, quantize), device, prompt, max_tokens, cache, progress)
+    return Profile.from_dict(_json.loads(document))
 
 
 def check_import(model: LanguageModel | Path | None = None, *, config: Path | None = None,

@@ -597,6 +597,8 @@ def localize(model: Any, source: Session, target: Session, prompt: Union[str, li
 def evaluate(model: Any, devices: Sequence[Session], tasks: str, file: str,
              reference: Optional[int], cache: bool,
              progress: Optional[Callable[[str, int, int], object]]) -> list[str]: ...
+def profile(model: Any, device: Session, prompt: str, max_tokens: int, cache: bool,
+            progress: Optional[Callable[[str, int, int], object]]) -> str: ...
 def check_import(model: Union[str, os.PathLike[str]], *, config: Union[str, os.PathLike[str]],
                  seed: int, prompt: str, tokens: Sequence[int],
                  python: Union[str, os.PathLike[str]],

@@ -34,7 +34,7 @@ std::optional<std::string> key_of(const Module& module, const target::Target& ta
   if (!libraries.libraries.empty()) return std::nullopt;
   std::string text = "executable-1\n";
   for (const std::string& name : device::built_in_libraries()) {
-    if (libraries.is_here && libraries.is_here(name)) text += name + "\n";
+    if (libraries.is_installed && libraries.is_installed(name)) text += name + "\n";
   }
   text += "\n" + text::print(libraries.patterns) + "\n" + text::print(module);
   return pipeline::KernelCache::key(text, target);

@@ -24,8 +24,8 @@ std::unique_ptr<ContainedKernels> ContainedKernels::open(
       remote.interrupted);
   contained->runner_ =
       unwrap(runtime::KernelRunner::create(*contained->session_, std::move(executable)));
-  contained->there_.emplace(*contained->session_);
-  contained->offload_.emplace(*contained->runner_, *contained->there_);
+  contained->residency_.emplace(*contained->session_);
+  contained->offload_.emplace(*contained->runner_, *contained->residency_);
   return contained;
 }
 

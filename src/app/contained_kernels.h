@@ -38,7 +38,7 @@ class ContainedKernels final : public runtime::Dispatcher {
   std::map<std::string, std::string> reasons_;  // by kernel
   std::unique_ptr<runtime::Session> session_;
   std::unique_ptr<runtime::KernelRunner> runner_;
-  std::optional<runtime::Residency> there_;
+  std::optional<runtime::Residency> residency_;
   std::optional<runtime::Offload> offload_;
 };
 

@@ -42,7 +42,7 @@ library::LibraryOptions library_options(const device::HostLibraries& libraries,
   library::LibraryOptions options;
   options.libraries = user_libraries(libraries);
   options.patterns = patterns.read();
-  options.is_here = device::is_library_here;
+  options.is_installed = device::is_library_installed;
   return options;
 }
 

@@ -80,7 +80,7 @@ std::vector<PlatformStatus> list_platforms(const target::PlatformTable& table) {
                                      : open_device(target, {})->info();
     });
     if (info) {
-      status.here = true;
+      status.available = true;
       status.info = std::move(*info);
     } else {
       status.reason = info.error().message;
@@ -101,9 +101,9 @@ std::string dtype_list(const std::set<DType>& set) { return join(set, dtype_name
 
 Json platform_json(const PlatformStatus& status) {
   Json json = Json::object({{"platform", Json::string(status.platform)},
-                            {"here", Json::boolean(status.here)},
+                            {"available", Json::boolean(status.available)},
                             {"doc", Json::string(status.doc)}});
-  if (!status.here) {
+  if (!status.available) {
     json.set("reason", Json::string(status.reason));
     return json;
   }

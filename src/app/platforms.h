@@ -36,7 +36,7 @@ Result<std::shared_ptr<runtime::Device>> open_served_device(
 struct PlatformStatus {
   std::string platform;  // or a target that names a device
   std::string doc;
-  bool here = false;
+  bool available = false;
   DeviceInfo info;     // if available
   std::string reason;  // otherwise: why, and what to install
 };

@@ -111,9 +111,9 @@ void sha256_blocks_portable(Sha256State& state, const uint8_t* blocks, size_t co
 
 bool sha256_blocks_native(Sha256State& state, const uint8_t* blocks, size_t count) {
 #if defined(__x86_64__)
-  static const bool kHere = has_instructions();
-  if (kHere) take_blocks(state, blocks, count);
-  return kHere;
+  static const bool kHasInstructions = has_instructions();
+  if (kHasInstructions) take_blocks(state, blocks, count);
+  return kHasInstructions;
 #else
   return false;
 #endif

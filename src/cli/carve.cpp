@@ -2,7 +2,6 @@
 #include "app/commands/carve.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 
 #include "base/host/progress.h"
 #include "base/units.h"
@@ -25,13 +24,6 @@ struct CarveOptions {
   std::string budget;
   ImportTrust trust;
 };
-
-Json edge_json(const topdown::EdgeCases& cases) {
-  std::vector<Json> unsupported;
-  for (const std::string& text : cases.unsupported) unsupported.push_back(Json::string(text));
-  return Json::object({{"added", Json::integer(cases.added)},
-                       {"unsupported", Json::array(std::move(unsupported))}});
-}
 
 // With a budget, also how much of it is used.
 void print_dropped(const topdown::Suite& suite, const Output& output) {
@@ -76,9 +68,9 @@ int run(const CarveOptions& options, const Output& output) {
   };
   const Carved carved = carve(command, hooks);
   const topdown::Suite& suite = carved.suite;
-  const int64_t dropped = carved.dropped();
+  topdown::CarveSummary summary = topdown::carve_summary(suite, command.folder);
+  const int64_t dropped = summary.dropped, added = summary.added;
   if (command.budget_bytes > 0) print_dropped(suite, output);
-  const int64_t added = std::ranges::count(suite.calls, true, &topdown::SuiteCall::added);
   output.line(command.folder + ": " + counted(std::ssize(suite.calls), "test") + " for " +
               counted(std::ssize(suite.kernels), "kernel") +
               (added > 0 ? " (" + std::to_string(added) + " that the run did not have)" : "") +
@@ -90,19 +82,13 @@ int run(const CarveOptions& options, const Output& output) {
   }
   if (carved.nan) output.line(topdown::source_nan_text(*carved.nan));
   say_what_is_missing(suite, output);
-  Json json = Json::object({{"suite", Json::string(command.folder)},
-                            {"kernels", Json::integer(std::ssize(suite.kernels))},
-                            {"calls", Json::integer(std::ssize(suite.calls))},
-                            {"added", Json::integer(added)},
-                            {"tensors", Json::integer(carved.tensors)},
-                            {"bytes", Json::integer(carved.bytes)},
-                            {"weights", Json::integer(std::ssize(suite.weights))},
-                            {"dropped", Json::integer(dropped)},
-                            {"edge", edge_json(carved.edge)},
-                            {"nan", topdown::source_nan_json(carved.nan)},
-                            {"import", topdown::import_json(import)}});
-  set_completeness(json, suite);
-  output.document(json);
+  summary.tensors = carved.tensors;
+  summary.bytes = carved.bytes;
+  summary.edge_added = carved.edge.added;
+  summary.edge_unsupported = carved.edge.unsupported;
+  summary.nan = carved.nan;
+  summary.import = import;
+  output.document(topdown::carve_json(summary));
   if (carved.interrupted) return kInterrupted;
   return carved.nan ? kDifference : kDone;
 }

@@ -187,7 +187,7 @@ int run(const CompileOptions& options, const Output& output) {
   const Module source = input.module;
   // Checked before shapes are given, which must keep them.
   add_bounds(bounds, input.module);
-  input.module = options.shapes.apply(std::move(input.module));
+  input.module = options.shapes.apply(input.module);
   std::vector<std::pair<std::string, double>> times;
   std::vector<pipeline::PassNumbers> phases;
   CompileCache cache(options.cache);
@@ -208,7 +208,7 @@ int run(const CompileOptions& options, const Output& output) {
   }
   implement.libraries = library_options(libraries, options.patterns);
   // The file may run on computers with fewer features than this one.
-  if (!options.file.empty() || !options.package.empty()) implement.libraries.is_here = nullptr;
+  if (!options.file.empty() || !options.package.empty()) implement.libraries.is_installed = nullptr;
   progress.begin("compile for " + options.target);
   const double begun = seconds_now();
   app::CompiledModule compiled;

@@ -72,7 +72,7 @@ struct Choices {
 };
 
 const char* place_of(const PlatformStatus& status, const target::Target& target) {
-  return !status.here ? "unavailable" : target.endpoint.empty() ? "available" : "remote";
+  return !status.available ? "unavailable" : target.endpoint.empty() ? "available" : "remote";
 }
 
 std::vector<PlatformStatus> statuses(const Choices& choices) {
@@ -103,7 +103,7 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
     };
     say(status.platform + ": " + place_of(status, target) + " - " + status.doc);
     Json json = platform_json(status);
-    if (status.here) {
+    if (status.available) {
       const DeviceInfo& info = status.info;
       say("  device: " + info.name + (info.version.empty() ? "" : ", " + info.version));
       if (!info.cpu.empty()) {

@@ -14,6 +14,7 @@
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
 #include "topdown/report/verdict_lines.h"
+#include "topdown/results/result_json.h"
 
 namespace tapml::cli {
 
@@ -28,7 +29,7 @@ std::string cell(const char* format, double value) {
 }
 
 void print(const Output& output, const std::vector<Evaluation>& evaluations,
-           const std::vector<topdown::EvalComparison>& comparisons, const std::string& reference) {
+           const std::string& reference) {
   std::vector<TableColumn> columns = {{.name = ""}};
   for (const Evaluation& one : evaluations) columns.push_back({.name = one.target, .number = true});
   std::vector<TableRow> rows;
@@ -51,8 +52,10 @@ void print(const Output& output, const std::vector<Evaluation>& evaluations,
   }
   row("nats per token", [&](size_t i) { return cell("%.6f", evaluations[i].total.mean_nll()); });
   if (!reference.empty()) {
-    row("different tasks", [&](size_t i) { return std::to_string(comparisons[i].flipped.size()); });
-    row("nats off by", [&](size_t i) { return cell("%.4f%%", 100 * comparisons[i].nll_off); });
+    row("different tasks",
+        [&](size_t i) { return std::to_string(evaluations[i].comparison->flipped.size()); });
+    row("nats off by",
+        [&](size_t i) { return cell("%.4f%%", 100 * evaluations[i].comparison->nll_off); });
   }
   for (const std::string& line : table_lines(columns, rows, text_width(STDOUT_FILENO))) {
     output.line(line);
@@ -64,14 +67,13 @@ void print(const Output& output, const std::vector<Evaluation>& evaluations,
                 one.failure);
   }
   if (reference.empty()) return;
-  for (size_t i = 0; i < evaluations.size(); ++i) {
-    if (comparisons[i].passed) continue;
-    output.line(
-        styled(evaluations[i].target + " disagrees with " + reference, Style::kRed, colors) + ": " +
-        std::to_string(comparisons[i].tasks_off) + " different tasks (" +
-        std::to_string(topdown::kMostTasksOff) + " at most), nats per token off by " +
-        cell("%.3g%%", 100 * comparisons[i].nll_off) + " (" +
-        cell("%.1f%%", 100 * topdown::kMostNllOff) + " at most)");
+  for (const Evaluation& one : evaluations) {
+    if (one.comparison->passed) continue;
+    output.line(styled(one.target + " disagrees with " + reference, Style::kRed, colors) + ": " +
+                std::to_string(one.comparison->tasks_off) + " different tasks (" +
+                std::to_string(topdown::kMostTasksOff) + " at most), nats per token off by " +
+                cell("%.3g%%", 100 * one.comparison->nll_off) + " (" +
+                cell("%.1f%%", 100 * topdown::kMostNllOff) + " at most)");
   }
 }
 
@@ -88,36 +90,19 @@ void print(const Output& output, const topdown::QuantizationCost& cost,
 
 int run(const EvaluateCommand& command, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
-  const Evaluated evaluated = app::evaluate(command, command_hooks(progress));
-  const std::vector<Evaluation>& evaluations = evaluated.evaluations;
-  const std::vector<topdown::EvalComparison>& comparisons = evaluated.comparisons;
-  print(output, evaluations, comparisons, command.reference);
-  const std::optional<topdown::QuantizationCost>& cost = evaluated.cost;
-  if (cost) print(output, *cost, command.model.format.quantize);
-  std::vector<Json> documents;
-  for (size_t i = 0; i < evaluations.size(); ++i) {
-    documents.push_back(topdown::evaluation_json(evaluated.tasks, evaluations[i],
-                                                 comparisons.empty() ? nullptr : &comparisons[i]));
-  }
+  const topdown::Evaluated evaluated = app::evaluate(command, command_hooks(progress));
+  print(output, evaluated.evaluations, evaluated.reference);
+  if (evaluated.cost) print(output, *evaluated.cost, command.model.format.quantize);
+  output.document(topdown::evaluated_json(evaluated));
   // Without a reference there is nothing to validate.
-  const bool compared = !command.reference.empty();
-  std::optional<topdown::VerdictLine> verdict;
-  if (compared) {
+  if (!evaluated.reference.empty()) {
     std::vector<topdown::EvalComparison> others;
-    for (size_t i = 0; i < evaluations.size(); ++i) {
-      if (evaluations[i].target != command.reference) others.push_back(comparisons[i]);
+    for (const Evaluation& one : evaluated.evaluations) {
+      if (one.target != evaluated.reference) others.push_back(*one.comparison);
     }
-    verdict = topdown::verdict_line(others, evaluations[0].total);
+    output.last_line(topdown::verdict_line(others, evaluated.evaluations[0].total).text());
   }
-  output.document(Json::object(
-      {{"tasks", Json::string(command.tasks)},
-       {"reference", compared ? Json::string(command.reference) : Json::null()},
-       {"passed", compared ? Json::boolean(evaluated.passed) : Json::null()},
-       {"verdict", compared ? Json::string(topdown::verdict_word(verdict->verdict)) : Json::null()},
-       {"quantization", cost ? topdown::quantization_cost_json(*cost) : Json::null()},
-       {"targets", Json::array(std::move(documents))}}));
-  if (verdict) output.last_line(verdict->text());
-  return evaluated.passed ? kDone : kDifference;
+  return evaluated.passed() ? kDone : kDifference;
 }
 
 }  // namespace

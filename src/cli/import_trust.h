@@ -1,4 +1,5 @@
-// --trust and --python: commands that first judge a model's import by its published implementation.
+// --trust and --python: commands that first check a model's import against its published
+// implementation.
 #pragma once
 
 #include <optional>

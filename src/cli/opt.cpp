@@ -31,22 +31,21 @@ struct OptOptions {
 
 int list_passes(const Output& output) {
   std::vector<Json> list;
-  auto text_or_null = [](const char* text) { return text ? Json::string(text) : Json::null(); };
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
     const std::string level = pipeline::pass_level_name(pass.level);
     output.line(std::string(pass.name) + "  (" + pass.phase + ", " + level + ")  " + pass.doc);
     output.line(std::string("    requires ") + pass.precondition);
     output.line(std::string("    leaves ") + pass.leaves);
-    if (pass.not_by_name) output.line(std::string("    not by name: ") + pass.not_by_name);
     if (pass.without) output.line(std::string("    left out: ") + pass.without);
-    list.push_back(Json::object({{"name", Json::string(pass.name)},
-                                 {"phase", Json::string(pass.phase)},
-                                 {"level", Json::string(level)},
-                                 {"doc", Json::string(pass.doc)},
-                                 {"requires", Json::string(pass.precondition)},
-                                 {"leaves", Json::string(pass.leaves)},
-                                 {"not_by_name", text_or_null(pass.not_by_name)},
-                                 {"without", text_or_null(pass.without)}}));
+    list.push_back(
+        Json::object({{"name", Json::string(pass.name)},
+                      {"phase", Json::string(pass.phase)},
+                      {"level", Json::string(level)},
+                      {"doc", Json::string(pass.doc)},
+                      {"requires", Json::string(pass.precondition)},
+                      {"leaves", Json::string(pass.leaves)},
+                      {"function", Json::boolean(pass.is_function())},
+                      {"without", pass.without ? Json::string(pass.without) : Json::null()}}));
   }
   output.document(Json::object({{"passes", Json::array(std::move(list))}}));
   return kDone;
@@ -90,22 +89,35 @@ int run(const OptOptions& options, const Output& output) {
   } else if (options.verify || changes) {
     pipeline::check_input(module, options.text, &places);
   }
-  module = options.shapes.apply(std::move(module));
+  module = options.shapes.apply(module);
   pipeline::Instruments instruments;
   instruments.verify = options.verify;
   Dumps dumps(options.dumps, output);
   dumps.attach(instruments);
   std::optional<target::Target> target;
   if (!options.target.empty()) target = target::parse_target(options.target);
+  const target::Target* platform = target ? &*target : nullptr;
   int number = 0;
+  std::optional<std::string> result;  // of a step whose result is no module
   for (const std::string& name : options.passes) {
-    module = pipeline::run_by_name(module, name, target ? &*target : nullptr, instruments, number);
+    const pipeline::PassInfo* pass = pipeline::find_pass(name);
+    if (!pass || pass->is_function()) {
+      module = pipeline::run_by_name(module, name, platform, instruments, number);
+      continue;
+    }
+    if (&name != &options.passes.back() || !options.traces.empty()) {
+      throw_user("nothing can follow pass " + name + ", which is not a function of modules",
+                 "--passes", name + " last, and no --trace",
+                 &name != &options.passes.back() ? join(options.passes, ",") : "--trace",
+                 "the steps of a compilation before " + name + " run by themselves");
+    }
+    result = pipeline::run_to(name, module, platform, instruments);
   }
   for (const std::string& trace : options.traces) {
     replay_trace(trace, module);
     if (options.verify) analysis::verify(module, "--trace " + trace);
   }
-  std::string text = text::print(module);
+  const std::string text = result ? *result : text::print(module);
   // The module printed after the diffs would be hard to tell apart from them.
   if (!options.dumps.diff) output.text(text);
   output.document(Json::object({{"text", Json::string(text)}, {"changes", dumps.json()}}));

@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/trace.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/results/result_json.h"
 
 namespace tapml::cli {
 
@@ -30,23 +31,6 @@ std::string format(const char* pattern, double value) {
   char text[64];
   std::snprintf(text, sizeof text, pattern, value);
   return text;
-}
-
-Json document(const topdown::KernelProfile& kernel, const topdown::Ceilings& ceilings) {
-  std::vector<Json> layers, lines;
-  for (const std::string& layer : kernel.origin.layers) layers.push_back(Json::string(layer));
-  for (const std::string& line : kernel.origin.lines) lines.push_back(Json::string(line));
-  double share = kernel.share(ceilings);
-  return Json::object({{"kernel", Json::string(kernel.name)},
-                       {"in", Json::string(topdown::used_in(kernel.functions))},
-                       {"calls", Json::integer(kernel.calls)},
-                       {"seconds", Json::number(kernel.seconds)},
-                       {"flops", Json::number(kernel.work.flops)},
-                       {"bytes", Json::number(kernel.work.bytes)},
-                       {"exact", Json::boolean(kernel.work.exact)},
-                       {"share_of_ceiling", share > 0 ? Json::number(share) : Json::null()},
-                       {"layers", Json::array(std::move(layers))},
-                       {"lines", Json::array(std::move(lines))}});
 }
 
 void print(const Output& output, const std::vector<topdown::KernelProfile>& kernels, double seconds,
@@ -86,7 +70,7 @@ int run(const ProfileOptions& options, const Output& output) {
   hooks.opened = [&](runtime::Session& session, const std::string& role) {
     trace->begin(session, role);
   };
-  const Profiled profiled =
+  const topdown::Profiled profiled =
       profile(command, hooks, [&](const topdown::TraceTrack& calls) { trace->write({calls}); });
   progress.end("done");
 
@@ -95,16 +79,7 @@ int run(const ProfileOptions& options, const Output& output) {
   output.line("sum of kernels " + time_text(profiled.seconds) + "; ceilings " +
               format("%.1f GFLOP/s", 1e-9 * ceilings.flops_per_s) + ", " +
               format("%.1f GB/s", 1e-9 * ceilings.bytes_per_s));
-  std::vector<Json> list;
-  for (const topdown::KernelProfile& kernel : profiled.kernels) {
-    list.push_back(document(kernel, ceilings));
-  }
-  output.document(Json::object(
-      {{"target", Json::string(profiled.target)},
-       {"seconds", Json::number(profiled.seconds)},
-       {"ceilings", Json::object({{"flops_per_s", Json::number(ceilings.flops_per_s)},
-                                  {"bytes_per_s", Json::number(ceilings.bytes_per_s)}})},
-       {"kernels", Json::array(std::move(list))}}));
+  output.document(topdown::profiled_json(profiled));
   return kDone;
 }
 

@@ -13,8 +13,8 @@ void ShapeOptions::add_to(CLI::App& command) {
       ->delimiter(',');
 }
 
-Module ShapeOptions::apply(Module module) const {
-  std::map<std::string, std::map<std::string, int64_t>> values;
+Module ShapeOptions::apply(const Module& module) const {
+  passes::ShapeValues values;
   for (const std::string& binding : bindings) {
     const size_t equals = binding.find('=');
     const size_t point = equals == std::string::npos ? equals : binding.rfind('.', equals);
@@ -35,10 +35,7 @@ Module ShapeOptions::apply(Module module) const {
       throw_user("a variable is bound twice", "--bind", "one value", binding);
     }
   }
-  for (const auto& [function, bound] : values) {
-    module = passes::specialize(module, function, bound);
-  }
-  return module;
+  return passes::bind_shapes(module, values);
 }
 
 }  // namespace tapml::cli

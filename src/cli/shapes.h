@@ -15,9 +15,8 @@ namespace tapml::cli {
 struct ShapeOptions {
   std::vector<std::string> bindings;  // "main.n=128"
   void add_to(CLI::App& command);
-  // `module` with the symbolic variables replaced (passes/specialize.h). UserError for a malformed
-  // binding.
-  Module apply(Module module) const;
+  // passes::bind_shapes(). UserError for a malformed binding.
+  Module apply(const Module& module) const;
 };
 
 }  // namespace tapml::cli

@@ -24,14 +24,14 @@ topdown::KernelVerdict replay_once(const topdown::Suite& suite, topdown::KernelR
   Module alone = passes::kernel_alone(reference.module(), kernel);
   alone.facts = reference.module().facts;
   alone.attrs = reference.module().attrs;
-  std::vector<topdown::CustomSource> sources = topdown::read_user_sources(folder, target);
+  std::vector<topdown::CustomSource> sources = topdown::read_custom_sources(folder, target);
   std::erase_if(sources, [&](const topdown::CustomSource& source) {
     return !topdown::names_kernel(source, kernel);
   });
   const topdown::CustomKernels user(std::move(sources), alone);
   if (user.empty()) {
     throw_user("no source implements kernel " + kernel, folder,
-               "a *" + topdown::user_source_ending(target) + " with this kernel in its header",
+               "a *" + topdown::custom_source_ending(target) + " with this kernel in its header",
                "none");
   }
   pipeline::ImplementOptions implement;
@@ -62,7 +62,7 @@ void watch_kernel(const topdown::Suite& suite, topdown::KernelReference& referen
                   const std::string& kernel, const std::string& folder, topdown::Sandbox& sandbox,
                   const Output& output) {
   const std::unique_ptr<FolderWatch> watch = unwrap(FolderWatch::open(folder));
-  const std::string ending = topdown::user_source_ending(sandbox.target());
+  const std::string ending = topdown::custom_source_ending(sandbox.target());
   for (;;) {
     auto verdict = guard([&] { return replay_once(suite, reference, kernel, folder, sandbox); });
     unwrap(check_interrupted());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/rounding.h"
 #include "image/decode.h"
 
 namespace tapml::image {
@@ -45,7 +46,7 @@ Size with_longest_edge(const Image& image, int64_t edge) {
 
 // The next multiples of the tile's side: of the longer edge, and of the other in proportion to it.
 Size in_whole_tiles(const Image& image, int64_t side) {
-  const auto multiple = [&](int64_t pixels) { return (pixels + side - 1) / side * side; };
+  const auto multiple = [&](int64_t pixels) { return round_up(pixels, side); };
   const double proportion = proportion_of({image.width, image.height});
   if (image.width >= image.height) {
     const int64_t width = multiple(image.width);

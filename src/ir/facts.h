@@ -39,11 +39,10 @@ struct FunctionFacts {
 
   // Of other graph-level functions.
   bool pattern = false;
-  bool fused = false;                // a group that becomes one kernel
-  bool is_private = false;           // "private": only the module calls it
-  bool is_inline = false;            // "inline"
-  bool optional = false;             // omitted where the target lacks a dtype
-  std::vector<std::string> outline;  // bindings to make a function of
+  bool fused = false;       // a group that becomes one kernel
+  bool is_private = false;  // "private": only the module calls it
+  bool is_inline = false;   // "inline"
+  bool optional = false;    // omitted where the target lacks a dtype
   SymbolBounds bounds;
 };
 
@@ -75,7 +74,6 @@ void each_fact(Facts& facts, F&& f) {
   f("private", facts.is_private);
   f("inline", facts.is_inline);
   f("optional", facts.optional);
-  f("outline", facts.outline);
 }
 template <class Facts, class F>
   requires std::is_same_v<std::remove_const_t<Facts>, ModuleFacts>

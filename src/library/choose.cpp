@@ -89,7 +89,7 @@ Chooser::~Chooser() = default;
 Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
     : user_(options.libraries), table_(options.libraries), target_(target.text) {
   // It is unknown which libraries a remote device has.
-  if (target.endpoint.empty()) is_here_ = options.is_here;
+  if (target.endpoint.empty()) is_installed_ = options.is_installed;
   calls_routines_ = target.description.library_routines;
   const std::vector<std::string> enabled = enabled_names(target, user_);
   auto option = target.options.find("libs");
@@ -115,7 +115,7 @@ Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
   for (const Library& library : libraries()) {
     if (!is_enabled(library.name)) continue;
     for (const Pattern& pattern : library.patterns) {
-      if (enabled.empty() && (pattern.faster == never || !is_here_)) continue;
+      if (enabled.empty() && (pattern.faster == never || !is_installed_)) continue;
       rules_.push_back(
           {library.name, pattern.routine, pattern.pattern(), &pattern, {}, enabled.empty(), ""});
     }
@@ -174,7 +174,7 @@ std::optional<Choice> Chooser::choose(const std::string& kernel, const Function&
     if (rule.known) {
       auto given = rule.known->parameters(matched);
       if (!given) continue;
-      if (rule.if_faster && !(rule.known->faster(matched) && is_here_(rule.library))) continue;
+      if (rule.if_faster && !(rule.known->faster(matched) && is_installed_(rule.library))) continue;
       parameters = std::move(*given);
     } else if (parameters.empty()) {
       // For tapml's own routine, a user's pattern gets the parameters of tapml's pattern.

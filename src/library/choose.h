@@ -25,7 +25,7 @@ struct LibraryOptions {
   Module patterns;
   // Whether the machine that runs the code has this library, one of tapml's own; "auto" uses only
   // those. Unset: it has none.
-  std::function<bool(const std::string& name)> is_here;
+  std::function<bool(const std::string& name)> is_installed;
 };
 
 // A call of a routine that replaces a kernel.
@@ -55,7 +55,7 @@ class Chooser {
   std::vector<Rule> rules_;
   std::vector<UserLibrary> user_;
   RoutineTable table_;
-  std::function<bool(const std::string& name)> is_here_;
+  std::function<bool(const std::string& name)> is_installed_;
   std::string target_;
   bool off_ = false, calls_routines_ = true;
 };

@@ -326,11 +326,11 @@ Result<Tensor> Engine::State::step(const char* name, std::span<Sequence* const> 
 }
 
 Result<HostTensor> Engine::State::bytes_of(const Tensor& logits) {
-  const bool here = logits.storage && logits.storage == read_tensor.storage &&
-                    logits.offset == read_tensor.offset &&
-                    logits.byte_size() == read_tensor.byte_size() &&
-                    !logits.storage->written_since(read_version, logits.offset, logits.byte_size());
-  if (here && read_generation == session.generation()) return read_bytes;
+  const bool is_read =
+      logits.storage && logits.storage == read_tensor.storage &&
+      logits.offset == read_tensor.offset && logits.byte_size() == read_tensor.byte_size() &&
+      !logits.storage->written_since(read_version, logits.offset, logits.byte_size());
+  if (is_read && read_generation == session.generation()) return read_bytes;
   return runtime::download(logits);
 }
 
@@ -366,7 +366,7 @@ Result<Tensor> Engine::State::append(std::span<Sequence* const> sequences,
 Result<int32_t> Engine::State::choose(const Tensor& logits) {
   // A call on a remote device would cost one more wait for the same token.
   const bool random = sampler.temperature > 0;
-  if (random ? !draws() : !samples_in_model) return choose_here(logits);
+  if (random ? !draws() : !samples_in_model) return choose_on_host(logits);
   if (!random) {
     TAPML_ASSIGN(const HostTensor tokens, most_likely(logits));
     return tokens.values<int32_t>()[0];
@@ -380,7 +380,7 @@ Result<int32_t> Engine::State::choose(const Tensor& logits) {
   return tokens.values<int32_t>()[0];
 }
 
-Result<int32_t> Engine::State::choose_here(const Tensor& logits, const Constrain& constrain) {
+Result<int32_t> Engine::State::choose_on_host(const Tensor& logits, const Constrain& constrain) {
   TAPML_ASSIGN(HostTensor row, bytes_of(logits));
   if (generator_of != session.generation()) {  // a restore replaced it
     TAPML_ASSIGN(generator, runtime::download(*sampler_state.tensor()));
@@ -450,7 +450,7 @@ Result<HostTensor> Engine::State::most_likely(const Tensor& logits) {
   sampler_state = (*fields)[1];
   // In argmax's order NaN is the greatest, then +infinity, so the chosen logit shows whether all
   // are finite. The tokens have arrived, so the logits are complete.
-  const std::byte* const here = session.host_address(logits.storage->buffer());
+  const std::byte* const host_bytes = session.host_address(logits.storage->buffer());
   for (int64_t row = 0; row < rows; ++row) {
     int32_t& token = tokens.mutable_values<int32_t>()[static_cast<size_t>(row)];
     if (token < 0 || token >= model.vocabulary) {
@@ -460,8 +460,8 @@ Result<HostTensor> Engine::State::most_likely(const Tensor& logits) {
     const int64_t at =
         logits.offset + (row * model.vocabulary + token) * static_cast<int64_t>(sizeof taken);
     const auto bytes = std::as_writable_bytes(std::span(&taken, 1));
-    if (here) {
-      std::copy_n(here + at, bytes.size(), bytes.begin());
+    if (host_bytes) {
+      std::copy_n(host_bytes + at, bytes.size(), bytes.begin());
     } else {
       TAPML_TRY(session.read(runtime::kDefaultStream, {logits.storage->buffer(), at}, bytes));
     }

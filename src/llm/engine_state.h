@@ -143,7 +143,7 @@ struct Engine::State {
   // The same on the host, of the tokens that `constrain` leaves, if it is given; UserError if it
   // leaves none.
   using Constrain = std::function<void(std::span<float>)>;
-  Result<int32_t> choose_here(const runtime::Tensor& logits, const Constrain& constrain = {});
+  Result<int32_t> choose_on_host(const runtime::Tensor& logits, const Constrain& constrain = {});
   // Whether the model itself draws at random: it has the function, and the device has f64.
   bool draws() const;
   // The model's `draw`: a token for each row of the logits, -1 for a row without one. Advances

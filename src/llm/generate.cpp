@@ -76,8 +76,9 @@ class Engine::Generator {
 
   // Chooses the next token; returns whether the text goes on.
   Result<bool> choose(const Tensor& logits, int32_t& token) {
-    TAPML_ASSIGN(token, options_.constrain ? engine_.state_->choose_here(logits, options_.constrain)
-                                           : engine_.state_->choose(logits));
+    TAPML_ASSIGN(token, options_.constrain
+                            ? engine_.state_->choose_on_host(logits, options_.constrain)
+                            : engine_.state_->choose(logits));
     if (token >= 0) return text_.accept(token, engine_.length() >= engine_.capacity());
     if (!options_.not_finite_ends) return fail(engine_.state_->not_finite(logits, 0));
     text_.end_not_finite();

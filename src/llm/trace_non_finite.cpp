@@ -78,13 +78,13 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) 
   if (!runs) {
     const std::shared_ptr<const Executable> executable(std::shared_ptr<const void>(),
                                                        &vm->executable());
-    auto here = runtime::LocalVirtualMachine::create(session, executable);
-    if (!here) {
+    auto local = runtime::LocalVirtualMachine::create(session, executable);
+    if (!local) {
       tracing = false;
-      return fail(here.error());
+      return fail(local.error());
     }
-    runs = here->get();
-    far = std::exchange(vm, std::move(*here));
+    runs = local->get();
+    far = std::exchange(vm, std::move(*local));
   }
   std::vector<GivenTensor> given;
   for (size_t i = 0; i < model.state.size(); ++i) {

@@ -172,19 +172,20 @@ class BlockFuser {
                               [&](size_t member) { return graph_[member].reduces(); });
     if (found == members.end()) return true;
     const size_t reduction = *found;
-    std::vector<size_t> behind = {reduction};
+    std::vector<size_t> downstream = {reduction};
     for (auto it = found + 1; it != members.end(); ++it) {
       const FusionNode& node = graph_[*it];
       bool reads = false;
       for (const FusionNode::Input& input : node.inputs) {
-        if (std::find(behind.begin(), behind.end(), input.producer) == behind.end()) continue;
+        if (std::find(downstream.begin(), downstream.end(), input.producer) == downstream.end())
+          continue;
         reads = true;
         if (node.view || node.kind() > PatternKind::kBroadcast ||
             !graph_.same_shape(input.producer, *it)) {
           return false;
         }
       }
-      if (reads) behind.push_back(*it);
+      if (reads) downstream.push_back(*it);
     }
     if (graph_[reduction].kind() != PatternKind::kOutEWiseFusable) return true;
     const auto& operands = graph_[reduction].inputs;

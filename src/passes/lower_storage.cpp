@@ -97,22 +97,22 @@ class StorageLowering {
     for (const Block& block : seq.blocks) {
       Block before{.dataflow = false, .bindings = {}};
       Block own{.dataflow = block.dataflow, .bindings = {}};
-      const Place outer_here = std::exchange(here_, Place{&own.bindings, block.dataflow, {}});
+      const Place outer_place = std::exchange(current_, Place{&own.bindings, block.dataflow, {}});
       const Place outer_before = std::exchange(before_, Place{&before.bindings, false, {}});
-      auto outer_block = std::exchange(bound_here_, {});
+      auto outer_block = std::exchange(bound_in_block_, {});
       for (const Binding& binding : block.bindings) lower(binding);
-      if (block.dataflow) forget(bound_here_);
-      here_ = outer_here;
+      if (block.dataflow) forget(bound_in_block_);
+      current_ = outer_place;
       before_ = outer_before;
-      bound_here_ = std::move(outer_block);
+      bound_in_block_ = std::move(outer_block);
       if (!before.bindings.empty()) blocks.push_back(std::move(before));
       if (!own.bindings.empty()) blocks.push_back(std::move(own));
     }
     Block last{.dataflow = false, .bindings = {}};
-    const Place outer_here = std::exchange(here_, Place{&last.bindings, false, {}});
-    Expr result = returns_to_host ? readable(seq.result, here_) : seq.result;
+    const Place outer_place = std::exchange(current_, Place{&last.bindings, false, {}});
+    Expr result = returns_to_host ? readable(seq.result, current_) : seq.result;
     if (writes_) result = without_constants(result);
-    here_ = outer_here;
+    current_ = outer_place;
     if (!last.bindings.empty()) blocks.push_back(std::move(last));
     known_.pop_back();
     return make_seq(std::move(blocks), std::move(result));
@@ -131,22 +131,22 @@ class StorageLowering {
     Variable var = make_variable(name, annotation, place.dataflow);
     place.bindings->push_back(
         {var, std::move(value), cast ? annotation : nullptr, place.origin, place.note});
-    if (place.bindings == here_.bindings) bound_here_.insert(var.get());
+    if (place.bindings == current_.bindings) bound_in_block_.insert(var.get());
     return var;
   }
 
-  void keep(Binding binding) { here_.bindings->push_back(std::move(binding)); }
+  void keep(Binding binding) { current_.bindings->push_back(std::move(binding)); }
 
   // ---- bindings
 
   void lower(const Binding& source) {
     Binding binding = source;
-    here_.origin = before_.origin = source.origin;
-    here_.note = before_.note = written_note(source);
-    bound_here_.insert(source.var.get());
+    current_.origin = before_.origin = source.origin;
+    current_.note = before_.note = written_note(source);
+    bound_in_block_.insert(source.var.get());
     if (const auto* branch = as<IfNode>(binding.value)) {
       auto node = std::make_shared<IfNode>();
-      node->condition = readable(branch->condition, here_);
+      node->condition = readable(branch->condition, current_);
       node->then_branch = sequence(*as<SeqNode>(branch->then_branch), false);
       node->else_branch = sequence(*as<SeqNode>(branch->else_branch), false);
       binding.value = node;
@@ -176,7 +176,7 @@ class StorageLowering {
     std::vector<Expr> args;
     for (const Expr& arg : call->args) {
       const bool copied = own && !copies_result && args.empty();
-      args.push_back(copied ? copy_of(arg, here_) : readable(arg, here_));
+      args.push_back(copied ? copy_of(arg, current_) : readable(arg, current_));
     }
     binding.value = make_call(call->callee, std::move(args), call->attrs, call->annotations);
     if (copies_result) return keep_copy_of(std::move(binding));
@@ -199,7 +199,7 @@ class StorageLowering {
     std::vector<Expr> args;
     for (const Expr& arg : call.args) {
       if (fused) {
-        args.push_back(readable(arg, here_));
+        args.push_back(readable(arg, current_));
       } else {
         args.push_back(writes_ ? without_constants(arg) : arg);
       }
@@ -216,15 +216,15 @@ class StorageLowering {
       return keep(std::move(binding));
     }
     Variable made = make_variable(binding.var->name + "_made", binding.var->annotation);
-    keep({made, binding.value, nullptr, binding.origin, here_.note});
-    Expr known = named(made, here_, nullptr);
+    keep({made, binding.value, nullptr, binding.origin, current_.note});
+    Expr known = named(made, current_, nullptr);
     keep({binding.var, make_op_call("copy", {known}), nullptr, binding.origin, binding.check});
   }
 
   // Constants must not be written: where they could be, a copy replaces them.
   Expr without_constants(const Expr& expr) {
     if (as<ConstantNode>(expr)) {
-      return emit(here_, "own", annotation_of(expr), make_op_call("copy", {expr}));
+      return emit(current_, "own", annotation_of(expr), make_op_call("copy", {expr}));
     }
     const auto* tuple = as<TupleNode>(expr);
     if (!tuple) return expr;
@@ -256,7 +256,7 @@ class StorageLowering {
 
   // A variable bound outside a dataflow block is read before it: nothing is written inside.
   Place place_for(const VarNode* var, const Place& place) const {
-    return place.dataflow && !bound_here_.contains(var) ? before_ : place;
+    return place.dataflow && !bound_in_block_.contains(var) ? before_ : place;
   }
 
   // `expr` with a shape: its own, that of `other` if certainly equal, or new symbols.
@@ -361,23 +361,23 @@ class StorageLowering {
   void assign(const Binding& binding, const CallNode& call) {
     const Expr &target = call.args[0], &source = call.args[1];
     check_fit(target, source);
-    const Expr values = named(source, here_, annotation_of(target));
-    const Expr to = named(target, here_, annotation_of(values));
+    const Expr values = named(source, current_, annotation_of(target));
+    const Expr to = named(target, current_, annotation_of(values));
     write(to, as<VarNode>(target), false, source_of(values, source, as<VarNode>(target)));
     keep({binding.var, make_tuple({}), nullptr, binding.origin, binding.check});
   }
 
   void assign_slice(const Binding& binding, const CallNode& call) {
     const Expr &target = call.args[0], &source = call.args[1];
-    const Expr values = named(source, here_, without_shape(annotation_of(target)));
+    const Expr values = named(source, current_, without_shape(annotation_of(target)));
     const Annotation annotation = annotation_of(values), whole = annotation_of(target);
     const auto *known = as_tensor(annotation), *of = as_tensor(whole);
     Variable part =
-        emit(here_, as<VarNode>(target)->name + "_part",
+        emit(current_, as<VarNode>(target)->name + "_part",
              tensor_annotation(*known->shape, of ? of->dtype : std::nullopt),
              make_op_call("view_slice", {target, call.args[2], make_shape(*known->shape)}));
     check_fit(part, values);
-    const Expr to = named(part, here_, annotation);
+    const Expr to = named(part, current_, annotation);
     write(to, as<VarNode>(target), true, source_of(values, source, as<VarNode>(target)));
     keep({binding.var, make_tuple({}), nullptr, binding.origin, binding.check});
   }
@@ -391,9 +391,9 @@ class StorageLowering {
     if (same_tensors(annotation_of(target), annotation_of(source))) return;
     Expr checked = source;
     if (as<ConstantNode>(source)) {
-      checked = emit(here_, "assigned", annotation_of(source), source);
+      checked = emit(current_, "assigned", annotation_of(source), source);
     }
-    emit(here_, "fits", tuple_annotation({}),
+    emit(current_, "fits", tuple_annotation({}),
          make_op_call("storage.check_assign", {target, checked}));
   }
 
@@ -401,19 +401,19 @@ class StorageLowering {
   Expr source_of(const Expr& values, const Expr& source, const VarNode* target) {
     const auto* var = as<VarNode>(source);
     if (!var) return values;
-    if (aliases_.may_alias(var, target)) return copy_of(source, here_);
-    const Expr elements = readable(source, here_);
+    if (aliases_.may_alias(var, target)) return copy_of(source, current_);
+    const Expr elements = readable(source, current_);
     return elements == source ? values : elements;
   }
 
   void write(const Expr& to, const VarNode* target, bool is_part, const Expr& values) {
     const bool may_be_part = is_part || flow_.may_be_view(target);
     const Annotation annotation = annotation_of(to);
-    const Expr base = base_of(to, may_be_part, here_);
+    const Expr base = base_of(to, may_be_part, current_);
     const ViewLocation where =
-        may_be_part ? place_of(to, here_)
+        may_be_part ? place_of(to, current_)
                     : ViewLocation{PrimExpr(0), compact_strides(*as_tensor(annotation)->shape)};
-    emit(here_, target->name + "_written", annotation_of(base),
+    emit(current_, target->name + "_written", annotation_of(base),
          call_write_view(module_, base, values, where));
     ++write_count_;
   }
@@ -442,25 +442,25 @@ class StorageLowering {
       Expr& arg = args[static_cast<size_t>(indices[j])];
       const auto* var = as<VarNode>(arg);
       if (!var || !flow_.may_be_view(var)) continue;
-      views[j] = named(arg, here_, nullptr);
-      arg = copy_of(arg, here_);
+      views[j] = named(arg, current_, nullptr);
+      arg = copy_of(arg, current_);
     }
     if (views.empty()) return false;
-    for (Expr& arg : args) arg = readable(arg, here_);
+    for (Expr& arg : args) arg = readable(arg, current_);
     std::vector<Expr> all = call.args;
     if (kernel) {
       all[1] = make_tuple(std::move(args));
     } else {
       all = std::move(args);
     }
-    Variable made = emit(here_, binding.var->name + "_made", binding.var->annotation,
+    Variable made = emit(current_, binding.var->name + "_made", binding.var->annotation,
                          make_call(call.callee, std::move(all), call.attrs, call.annotations));
     const auto* tuple = as_tuple(binding.var->annotation);
     std::vector<Expr> fields;
     for (size_t j = 0; j < indices.size(); ++j) {
       Expr field = made;
       if (tuple) {
-        field = emit(here_, binding.var->name + "_" + std::to_string(j), tuple->fields.at(j),
+        field = emit(current_, binding.var->name + "_" + std::to_string(j), tuple->fields.at(j),
                      make_get_item(made, static_cast<int>(j)));
       }
       auto view = views.find(j);
@@ -480,9 +480,9 @@ class StorageLowering {
   const ViewFlow& flow_;
   const analysis::AliasSets aliases_;
   const bool writes_, from_outside_;
-  Place here_, before_;
-  std::set<const VarNode*> bound_here_;  // in the current block
-  std::vector<Known> known_;             // by sequence, outermost first
+  Place current_, before_;
+  std::set<const VarNode*> bound_in_block_;  // in the current block
+  std::vector<Known> known_;                 // by sequence, outermost first
   int64_t write_count_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "ir/symbol.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "passes/partial_evaluate.h"
 #include "relax/bounds.h"
 #include "relax/rewrite.h"
 #include "relax/visit.h"
@@ -68,6 +69,13 @@ Module specialize(const Module& module, const std::string& function,
     return at.same_as(expr) ? expr : analyzer.simplify(at);
   });
   return result;
+}
+
+Module bind_shapes(const Module& module, const ShapeValues& values) {
+  if (values.empty()) return module;
+  Module result = module;
+  for (const auto& [function, bound] : values) result = specialize(result, function, bound);
+  return partial_evaluate(result);
 }
 
 }  // namespace tapml::passes

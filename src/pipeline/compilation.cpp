@@ -11,12 +11,15 @@
 #include "passes/kernel.h"
 #include "passes/order_bindings.h"
 #include "passes/plan_memory.h"
+#include "pipeline/executable_text.h"
 #include "pipeline/generate_code.h"
+#include "pipeline/kernel_programs.h"
 #include "pipeline/kernel_requirements.h"
 #include "pipeline/kernel_signature.h"
 #include "pipeline/library_kernels.h"
 #include "pipeline/run.h"
 #include "pipeline/scalar_bounds.h"
+#include "text/printer.h"
 
 namespace tapml::pipeline {
 
@@ -45,15 +48,36 @@ KernelContext Compilation::context() const {
   return {*target_, options_, codegen::generator_of(*target_)};
 }
 
+bool Compilation::begins(const std::string& name) {
+  if (stopped_) return false;
+  stopped_ = name == last_;
+  return true;
+}
+
+std::string Compilation::text_after(const PassInfo& row) const {
+  switch (row.level) {
+    case PassLevel::kGraph:
+      return text::print(module_);
+    case PassLevel::kKernel:
+      return text::print(kernel_programs(kernels_));
+    case PassLevel::kExecutable:
+      return executable_text(*executable_);
+  }
+  return "";
+}
+
 void Compilation::module_step(const char* name, const std::function<Module(const Module&)>& run) {
+  if (!begins(name)) return;
   module_ = run_pass(module_, name, run, options_.instruments, number_of(name));
 }
 
 void Compilation::kernel_step(const char* name, const std::function<void()>& step) {
+  if (!begins(name)) return;
   run_kernel_step(module_, kernels_, name, step, options_.instruments, number_of(name));
 }
 
 void Compilation::executable_step(const char* name, const std::function<void()>& step) {
+  if (!begins(name)) return;
   run_executable_step(module_, *executable_, name, step, options_.instruments, number_of(name));
 }
 

@@ -30,6 +30,10 @@ class Compilation {
   // Whether the module's kernels are formed, according to the module or the caller.
   bool has_kernels() const;
   void take_as_formed() { formed_ = true; }
+  // No step after this one runs.
+  void stop_after(std::string step) { last_ = std::move(step); }
+  // What --dump-ir writes after a step of this row.
+  std::string text_after(const PassInfo& row) const;
 
   // Runs a pass as the table has it, unless the instruments leave it out, and then the caller's
   // passes after it.
@@ -53,6 +57,8 @@ class Compilation {
 
  private:
   KernelContext context() const;
+  // Whether `name` is to run; false after the last step.
+  bool begins(const std::string& name);
   void table_pass(const PassInfo& row);
   void module_step(const char* name, const std::function<Module(const Module&)>& run);
   void kernel_step(const char* name, const std::function<void()>& step);
@@ -64,10 +70,16 @@ class Compilation {
   const ImplementOptions& options_;
   Module module_;
   bool formed_ = false;
+  std::string last_;  // empty: all steps
+  bool stopped_ = false;
   int64_t common_done_ = 0;  // number of passes before the kernels are formed
   std::vector<LoweredKernel> kernels_;
   KernelWorkers workers_;
   std::shared_ptr<Executable> executable_ = std::make_shared<Executable>();
 };
+
+// Runs the steps of implement() up to that of `row`, and returns text_after() it.
+std::string implemented_to(const PassInfo& row, const Module& kernels, const target::Target& target,
+                           const ImplementOptions& options);
 
 }  // namespace tapml::pipeline

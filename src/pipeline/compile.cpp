@@ -124,6 +124,15 @@ void leave_out(const std::vector<std::string>& passes, const std::string& where,
   }
 }
 
+std::string implemented_to(const PassInfo& row, const Module& kernels, const target::Target& target,
+                           const ImplementOptions& options) {
+  Compilation compilation(kernels, &target, options);
+  compilation.take_as_formed();
+  compilation.stop_after(row.name);
+  run_steps(compilation);
+  return compilation.text_after(row);
+}
+
 Module form_kernels(const Module& module, const Instruments& instruments) {
   check_instruments(instruments);
   ImplementOptions options;

@@ -7,6 +7,7 @@
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "pipeline/check_input.h"
+#include "pipeline/compilation.h"
 #include "pipeline/pass_effect.h"
 #include "pipeline/run.h"
 #include "relax/storage.h"
@@ -22,7 +23,6 @@ const PassInfo& pass_called(const std::string& name) {
   std::string known;
   for (const PassInfo& pass : pass_table()) {
     names.emplace_back(pass.name);
-    if (pass.not_by_name) continue;
     known += (known.empty() ? "" : ", ") + std::string(pass.name);
   }
   throw_user("unknown pass", "--passes", "some of " + known, name, suggestion(name, names));
@@ -54,6 +54,12 @@ bool has_kernels(const Module& module) {
 
 std::string where_of(const PassInfo& pass) { return std::string("--passes ") + pass.name; }
 
+void require_target(const PassInfo& pass, const target::Target* target) {
+  if (target) return;
+  throw_user(std::string("pass ") + pass.name + " requires a target", where_of(pass), "--target",
+             "none", "add a target, such as --target cpu");
+}
+
 // Whether all operators are kernels.
 bool is_legalized(const Module& module) {
   Module ignored;
@@ -68,7 +74,8 @@ void check_precondition(const Module& module, const PassInfo& pass) {
     if (pass.on_planned) return;
     throw_user("pass " + name + " does not support planned memory", where_of(pass),
                "a module before plan_memory", "phase \"plan\"",
-               "run it earlier: --passes " + name + ",plan_memory");
+               pass.is_function() ? "run it earlier: --passes " + name + ",plan_memory"
+                                  : "leave plan_memory out: " + name + " runs what it needs");
   }
   std::string missing;
   Module current = module;
@@ -93,15 +100,7 @@ void check_precondition(const Module& module, const PassInfo& pass) {
 Module run_by_name(const Module& module, const std::string& name, const target::Target* target,
                    const Instruments& instruments, int& number) {
   const PassInfo& pass = pass_called(name);
-  if (pass.not_by_name) {
-    throw_user("pass " + name + " cannot be run by name: " + pass.not_by_name, where_of(pass),
-               "a pass from module to module", "a step of tapml compile",
-               "tapml compile --dump-ir DIR shows its result");
-  }
-  if (pass.run_for && !target) {
-    throw_user("pass " + name + " requires a target", where_of(pass), "--target", "none",
-               "add a target, such as --target cpu");
-  }
+  if (pass.run_for) require_target(pass, target);
   check_precondition(module, pass);
   auto run = [&](const Module& given) {
     return pass.run ? pass.run(given) : pass.run_for(given, *target);
@@ -112,6 +111,16 @@ Module run_by_name(const Module& module, const std::string& name, const target::
   Module result = run_pass(module, name, run, own, ++number);
   if (instruments.verify) verify_programs(result, name);
   return result;
+}
+
+std::string run_to(const std::string& step, const Module& module, const target::Target* target,
+                   const Instruments& instruments) {
+  const PassInfo& pass = pass_called(step);
+  require_target(pass, target);
+  check_precondition(module, pass);
+  ImplementOptions options;
+  options.instruments = instruments;
+  return implemented_to(pass, module, *target, options);
 }
 
 }  // namespace tapml::pipeline

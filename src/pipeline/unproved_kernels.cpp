@@ -10,7 +10,7 @@ namespace tapml::pipeline {
 
 namespace {
 
-constexpr std::string_view kUserSource = "user:";
+constexpr std::string_view kCustomSource = "user:";
 constexpr std::string_view kUnproved = "unproved:";
 
 std::string buffer_of(const analysis::UnprovedAccess& access) {
@@ -43,8 +43,8 @@ std::vector<UnprovedKernel> unproved_kernels(const Executable& executable) {
     const KernelInfo& kernel = executable.kernels[static_cast<size_t>(implementation.kernel)];
     const std::string& provider = implementation.provider;
     std::string reason;
-    if (provider.starts_with(kUserSource)) {
-      reason = "hand-written, " + provider.substr(kUserSource.size());
+    if (provider.starts_with(kCustomSource)) {
+      reason = "hand-written, " + provider.substr(kCustomSource.size());
     } else if (provider.starts_with(kUnproved)) {
       reason = "its loops: " + provider.substr(kUnproved.size());
     } else {

@@ -133,11 +133,11 @@ Processor processor_of(const DeviceInfo& info, const std::string& where) {
 }
 
 std::string missing_feature(std::string_view wanted, std::string_view features) {
-  std::set<std::string_view> here;
-  each_part(features, ',', [&](std::string_view feature) { here.insert(feature); });
+  std::set<std::string_view> present;
+  each_part(features, ',', [&](std::string_view feature) { present.insert(feature); });
   std::string missing;
   each_part(wanted, ',', [&](std::string_view feature) {
-    if (missing.empty() && !here.contains(feature))
+    if (missing.empty() && !present.contains(feature))
       missing = feature.substr(feature.starts_with('+'));
   });
   return missing;

@@ -133,9 +133,42 @@ void set_processor(Description& description, Processor processor) {
 
 namespace {
 
+// No platform requires more, and no kernel binds more. A server's description arrives over the
+// network.
+constexpr int64_t kMostAlignment = 4096, kMostBindings = 64;
+
+// Groups are scheduled for the figures of the platform, so a device can only lower these. How
+// tensors are bound follows the device. A limit that the platform does not have stays unknown.
+void adopt_limits(Limits& own, const Limits& device) {
+  auto lower = [](int64_t& limit, int64_t reported) {
+    if (reported > 0) limit = std::min(limit, reported);
+  };
+  auto replace = [](int64_t& limit, int64_t reported) {
+    if (limit > 0 && reported > 0) limit = reported;
+  };
+  lower(own.max_workgroup_threads, device.max_workgroup_threads);
+  lower(own.max_local_memory, device.max_local_memory);
+  replace(own.max_binding_bytes, device.max_binding_bytes);
+  replace(own.max_bindings, std::min(device.max_bindings, kMostBindings));
+  const int64_t alignment = device.buffer_alignment;
+  if (alignment <= kMostAlignment && std::has_single_bit(static_cast<uint64_t>(alignment))) {
+    replace(own.buffer_alignment, alignment);
+  }
+}
+
+void adopt_features(Features& own, const Features& device) {
+  auto reports = [](const std::set<DType>& dtypes) {
+    return [&](DType dtype) { return !dtypes.contains(dtype); };
+  };
+  std::erase_if(own.storage_dtypes, reports(device.storage_dtypes));
+  std::erase_if(own.compute_dtypes, reports(device.compute_dtypes));
+  own.narrow_stores = own.narrow_stores && device.narrow_stores;
+  own.local_memory = own.local_memory && device.local_memory;
+}
+
 void adopt_groups(Target& target, const DeviceInfo& info) {
   Description& own = target.description;
-  if (info.kind == DeviceKind::kUnknown || target.options.contains("for")) return;
+  if (info.kind == DeviceKind::kUnknown) return;
   const bool is_processor = info.kind == DeviceKind::kProcessor;
   if (!target.options.contains("subgroups")) {
     const int64_t width = info.limits.subgroup_width;
@@ -151,41 +184,59 @@ void adopt_groups(Target& target, const DeviceInfo& info) {
   }
 }
 
+void adopt_gpu_like(Target& target, const DeviceInfo& info) {
+  if (target.options.contains("for")) return;
+  adopt_groups(target, info);
+  // A device that stores nothing has not reported what it can do.
+  if (info.features.storage_dtypes.empty()) return;
+  adopt_limits(target.description.limits, info.limits);
+  adopt_features(target.description.features, info.features);
+}
+
 }  // namespace
 
 std::string device_identity(const Description& description) {
-  return "subgroups " +
-         std::to_string(description.features.subgroups ? description.subgroup_width : 0) +
+  const Limits& limits = description.limits;
+  const Features& features = description.features;
+  return "subgroups " + std::to_string(features.subgroups ? description.subgroup_width : 0) +
          (description.cpu_like_groups      ? ", a processor's groups"
           : description.cpu_like_subgroups ? ", a processor's subgroups"
                                            : "") +
-         (description.short_code ? ", short code" : "");
+         (description.short_code ? ", short code" : "") + "\nlimits " +
+         join(std::vector{limits.max_workgroup_threads, limits.max_local_memory,
+                          limits.max_binding_bytes, limits.max_bindings, limits.buffer_alignment},
+              [](int64_t limit) { return std::to_string(limit); }) +
+         (features.local_memory ? "" : ", no local memory") +
+         (features.narrow_stores ? "" : ", no narrow stores") + "\ncomputes " +
+         join(features.compute_dtypes, dtype_name) + "\nstores " +
+         join(features.storage_dtypes, dtype_name);
 }
 
 void adopt_device(Target& target, const DeviceInfo& info) {
   // A server that reports no processor is assumed to equal this machine; loading code checks.
   const Description& platform = target.description;
-  if (platform.gpu_like) return adopt_groups(target, info);
+  if (platform.gpu_like) return adopt_gpu_like(target, info);
   if (platform.processor.architecture.empty() || platform.own_process || info.cpu.empty()) return;
   const std::string where = "target \"" + target.text + "\"";
-  Processor there = processor_of(info, where);
+  Processor reported = processor_of(info, where);
   Processor& own = target.description.processor;
   if (!target.options.contains("arch") && !target.options.contains("features")) {
-    set_processor(target.description, std::move(there));
+    set_processor(target.description, std::move(reported));
     return;
   }
-  if (own.architecture != there.architecture) {
+  if (own.architecture != reported.architecture) {
     throw_platform(
         PlatformFault::kAbsent,
-        "code for " + own.architecture + " was requested, but the machine is " + there.architecture,
+        "code for " + own.architecture + " was requested, but the machine is " +
+            reported.architecture,
         where,
         target.endpoint.empty()
             ? "use cpu@ENDPOINT for another machine, or tapml compile -o to write a file for it"
             : "omit \"arch\" and \"features\" to use what the machine reports");
   }
-  if (std::string missing = missing_feature(own.features, there.features); !missing.empty()) {
+  if (std::string missing = missing_feature(own.features, reported.features); !missing.empty()) {
     throw_platform(PlatformFault::kAbsent, "the machine's processor lacks " + missing, where,
-                   there.features.empty() ? "" : "it has " + there.features);
+                   reported.features.empty() ? "" : "it has " + reported.features);
   }
 }
 

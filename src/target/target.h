@@ -112,7 +112,9 @@ void set_processor(Description& description, Processor processor);
 // Adapts `target` to the device of a session, as the device describes itself; the target's options
 // still apply. For native code: to its processor. UserError if the options name another one,
 // PlatformError (kAbsent) for features that it lacks and for an unsupported architecture. For work
-// groups: whether a processor or a GPU runs them, and how wide its subgroups are.
+// groups, unless the option `for` names a device: whether a processor or a GPU runs them, how wide
+// its subgroups are, what it computes and stores, and its limits. Lower limits of groups replace
+// the platform's; limits of bindings replace those that the platform has.
 void adopt_device(Target& target, const DeviceInfo& info);
 
 // A text of what code with work groups depends on besides the target's text.

@@ -99,17 +99,17 @@ TEST(Devices, ListsEveryPlatform) {
   ProgramResult result = run_program({"devices", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
   Json json = result.json();
-  std::map<std::string, bool> here;
+  std::map<std::string, bool> available;
   for (const Json& platform : json.find("platforms")->items()) {
     const std::string& name = platform.find("platform")->as_string();
-    here[name] = platform.find("here")->as_bool();
+    available[name] = platform.find("available")->as_bool();
     EXPECT_FALSE(platform.find("doc")->as_string().empty()) << name;
-    if (!here[name]) continue;
+    if (!available[name]) continue;
     EXPECT_GT(platform.find("limits")->find("threads")->as_integer(), 0) << name;
   }
-  EXPECT_TRUE(here.at("cpu"));
-  EXPECT_TRUE(here.at("null"));
-  EXPECT_TRUE(here.contains("opencl"));
+  EXPECT_TRUE(available.at("cpu"));
+  EXPECT_TRUE(available.at("null"));
+  EXPECT_TRUE(available.contains("opencl"));
 
   // An unavailable platform shows the reason and a remedy; it is not a failure.
   testing::TempFolder none;
@@ -119,7 +119,7 @@ TEST(Devices, ListsEveryPlatform) {
   json = without.json();
   for (const Json& platform : json.find("platforms")->items()) {
     if (platform.find("platform")->as_string() != "opencl") continue;
-    EXPECT_FALSE(platform.find("here")->as_bool());
+    EXPECT_FALSE(platform.find("available")->as_bool());
     EXPECT_NE(platform.find("reason")->as_string().find("install"), std::string::npos)
         << platform.find("reason")->as_string();
   }
@@ -143,7 +143,7 @@ TEST(Devices, ChecksAvailableDevices) {
   int64_t checked = 0;
   const Json json = result.json();
   for (const Json& platform : json.find("platforms")->items()) {
-    if (!platform.find("here")->as_bool()) continue;
+    if (!platform.find("available")->as_bool()) continue;
     EXPECT_TRUE(platform.find("passed")->as_bool());
     EXPECT_GE(platform.find("checks")->items().size(), 12u);
     for (const Json& check : platform.find("checks")->items()) {

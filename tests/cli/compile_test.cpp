@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <sstream>
 
 #include "support/program.h"
 #include "text/parser.h"
@@ -214,6 +216,38 @@ TEST(Opt, BindsShapes) {
   testing::expect_failure({"opt", file, "--bind", "main.n=3,main.n=4"}, 2, {"bound twice"});
   testing::expect_failure({"compile", file, "--bind", "max.n=3"}, 2,
                           {"there is no function to specialize", "main", "max"});
+}
+
+// Without the value a loop is a function of its own.
+TEST(Compile, DecidesLoopsThatAreBound) {
+  TempFolder folder;
+  testing::write_bytes(folder / "p.txt", R"(module
+def main(x: Tensor((4,), f32), s: Shape((n,))) -> Tensor((4,), f32) {
+  y: Tensor((4,), f32) = for i in range(n) (a: Tensor((4,), f32) = x) {
+    dataflow {
+      b: Tensor((4,), f32) = exp(a)
+      output b
+    }
+    yield b
+  }
+  return y
+}
+)");
+  auto functions = [&](std::vector<std::string> options) {
+    const std::string dumps = folder / ("dumps" + std::to_string(options.size()));
+    options.insert(options.begin(), {"compile", folder / "p.txt", "--dump-ir", dumps});
+    const ProgramResult result = run_program(options);
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(dumps)) {
+      if (!entry.path().filename().string().ends_with("lower_functions.log")) continue;
+      std::istringstream lines(testing::read_bytes(entry.path()));
+      for (std::string line; std::getline(lines, line);) count += line.starts_with("function ");
+    }
+    return count;
+  };
+  EXPECT_EQ(functions({}), 2);
+  EXPECT_EQ(functions({"--bind", "main.n=3"}), 1);
 }
 
 TEST(Opt, BadText) {

@@ -53,6 +53,29 @@ TEST(Models, SaysWhichReadImages) {
   }
 }
 
+// The pages for readers name as many as the program has.
+TEST(Models, IsCountedInThePages) {
+  int64_t encoders = 0;
+  const auto table = models::architecture_table();
+  for (const auto& row : table) encoders += row.read_encoder != nullptr;
+  const std::string decoders = std::to_string(std::ssize(table) - encoders);
+  auto page = [](const char* name) {
+    return testing::read_bytes(std::string(TAPML_SOURCE_DIR) + "/" + name);
+  };
+  EXPECT_NE(page("README.md").find("language models of " + decoders +
+                                   " [architectures](docs/models.md) and encoders of " +
+                                   std::to_string(encoders)),
+            std::string::npos);
+  EXPECT_NE(page("docs/roadmap.md").find("**Models**: " + decoders + " [architectures](models.md)"),
+            std::string::npos);
+  const std::string list = page("docs/models.md");
+  for (const auto& row : table) {
+    EXPECT_NE(list.find("\n| `" + std::string(row.name) + "` | `" + row.class_name + "` |"),
+              std::string::npos)
+        << row.name;
+  }
+}
+
 TEST(Models, TakesNoArgument) { testing::expect_failure({"models", "llama"}, 2, {"llama"}); }
 
 }  // namespace

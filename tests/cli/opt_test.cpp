@@ -172,10 +172,29 @@ TEST(Opt, RunsKernelLevelPassesForATarget) {
                           {"pass schedule requires a target", "--target cpu"});
   testing::expect_failure({"opt", file, "--passes", "schedule", "--target", "cpu"}, 2,
                           {"pass schedule requires passes that did not run", "legalize,schedule"});
+}
+
+TEST(Opt, RunsStepsWhoseResultIsNoModule) {
+  TempFolder folder;
+  const std::string file = folder / "program.txt";
+  testing::write_bytes(file, kDumped);
+  const std::string formed = "legalize,annotate_patterns,fuse_ops,fuse_tensor_ir";
+  auto opt = [&](const std::string& passes) {
+    return run_program({"opt", file, "--passes", passes, "--target", "vulkan", "--verify"});
+  };
+  const ProgramResult launches = opt(formed + ",lower_launches");
+  ASSERT_EQ(launches.exit_code, 0) << launches.all();
+  EXPECT_NE(launches.out.find("prim def "), std::string::npos) << launches.out;
+  EXPECT_EQ(launches.out.find("block \""), std::string::npos) << launches.out;
+  const ProgramResult code = opt(formed + ",generate_code");
+  ASSERT_EQ(code.exit_code, 0) << code.all();
+  EXPECT_NE(code.out.find("module 0: vulkan, spirv, "), std::string::npos) << code.out;
   testing::expect_failure({"opt", file, "--passes", "legalize,lower_launches", "--target", "cpu"},
                           2,
-                          {"pass lower_launches cannot be run by name",
-                           "launches are not functions of the module", "--dump-ir"});
+                          {"pass lower_launches requires passes that did not run",
+                           "--passes annotate_patterns,fuse_ops,fuse_tensor_ir,lower_launches"});
+  testing::expect_failure({"opt", file, "--passes", "lower_launches,dead_code"}, 2,
+                          {"nothing can follow pass lower_launches", "lower_launches last"});
 }
 
 TEST(Compile, ReportsPhases) {

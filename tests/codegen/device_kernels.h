@@ -33,7 +33,7 @@ class DeviceKernels {
       : target_(target::parse_target(platform)), session_(std::move(session)) {}
 
   // Whether the platform is available.
-  bool here() const { return session_ != nullptr; }
+  bool available() const { return session_ != nullptr; }
 
   // Schedules and adds a kernel; returns its number.
   int32_t add(const tir::PrimFunc& func) {
@@ -168,7 +168,7 @@ inline void expect_on_device(DeviceKernels& device, const std::vector<KernelProg
 // The same on the device of `target`; skips the test if the platform is unavailable.
 inline void expect_on_device(const std::string& target, const std::vector<KernelProgram>& kernels) {
   DeviceKernels device(target);
-  if (!device.here()) GTEST_SKIP() << target << " is unavailable";
+  if (!device.available()) GTEST_SKIP() << target << " is unavailable";
   expect_on_device(device, kernels);
 }
 

@@ -105,7 +105,7 @@ class GridOn : public ::testing::TestWithParam<Place> {
     } else {
       kernels_ = std::make_unique<DeviceKernels>(platform);
     }
-    if (!kernels_->here()) GTEST_SKIP() << platform << " is unavailable";
+    if (!kernels_->available()) GTEST_SKIP() << platform << " is unavailable";
   }
 
   void TearDown() override {

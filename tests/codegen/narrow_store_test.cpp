@@ -52,7 +52,7 @@ TEST(NarrowStores, FourNeighboursAreTwoWords) {
 class NarrowStoresOn : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    if (!device_.here()) GTEST_SKIP() << "vulkan is unavailable";
+    if (!device_.available()) GTEST_SKIP() << "vulkan is unavailable";
     device_.target().description.features.narrow_stores = GetParam();
   }
   DeviceKernels device_{"vulkan"};

@@ -30,7 +30,7 @@ HostTensor garbage(DType dtype, Shape shape) {
 class Numerics : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!device_.here()) GTEST_SKIP() << GetParam() << " is unavailable";
+    if (!device_.available()) GTEST_SKIP() << GetParam() << " is unavailable";
   }
 
   // Runs the only function of `source`, without changes, on the device.
@@ -298,7 +298,7 @@ INSTANTIATE_TEST_SUITE_P(Platforms, Numerics, ::testing::Values("cpu", "opencl",
 // group handles several items and reuses its shared memory.
 TEST(WorkGroups, ReduceThroughSharedMemory) {
   DeviceKernels device("opencl");
-  if (!device.here()) GTEST_SKIP() << "opencl is unavailable";
+  if (!device.available()) GTEST_SKIP() << "opencl is unavailable";
   Module module = text::parse(R"(
 prim def k(x: Buffer((n, 100), i32), out y: Buffer((n,), i32), n: i64) {workgroup_threads: 32} {
   for g in workgroup(n) {

@@ -121,7 +121,7 @@ struct Program {
 class Semantics : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!device_.here()) GTEST_SKIP() << GetParam() << " is unavailable";
+    if (!device_.available()) GTEST_SKIP() << GetParam() << " is unavailable";
   }
 
   // Runs the only function of `source` on the device and in the interpreter; all elements have

@@ -84,7 +84,7 @@ Status allocate_and_use(Session& session, BufferId id) {
 
 TEST_P(FaultConformance, OutOfMemoryIsAnErrorAndRecovers) {
   if (testing::kSanitized) GTEST_SKIP() << "sanitizers reserve address space";
-  if (std::string_view(GetParam().name) == "elsewhere") {
+  if (std::string_view(GetParam().name) == "remote_target") {
     GTEST_SKIP() << "the test must not exhaust the memory of another machine";
   }
   if (std::string_view(GetParam().name) == "webgpu") {

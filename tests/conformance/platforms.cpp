@@ -166,7 +166,7 @@ target::Target& remote_target() {
 std::unique_ptr<Session> open_remote_target() {
   return testing::open_remote_target(remote_target());
 }
-ModuleBlob elsewhere_blob() {
+ModuleBlob remote_target_blob() {
   static const ModuleBlob kBlob = generated_blob(remote_target().description);
   return kBlob;
 }
@@ -221,7 +221,8 @@ std::span<const Platform> conformance_platforms() {
     all.push_back({"wasm", true, true, nullptr, wasm_blob, true, open_wasm});
     all.push_back({"webgpu", true, true, nullptr, webgpu_blob, true, open_webgpu});
     if (!testing::remote_target().empty()) {
-      all.push_back({"elsewhere", true, false, nullptr, elsewhere_blob, true, open_remote_target});
+      all.push_back(
+          {"remote_target", true, false, nullptr, remote_target_blob, true, open_remote_target});
     }
     return all;
   }();

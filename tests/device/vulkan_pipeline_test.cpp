@@ -4,7 +4,7 @@
 #include "device/vulkan/vulkan_device.h"
 #include "runtime/local_session.h"
 #include "support/temp_folder.h"
-#include "vulkan_here.h"
+#include "vulkan_or_skip.h"
 
 namespace tapml::test {
 namespace {

@@ -127,7 +127,7 @@ TEST_F(ToyPlatform, CustomKernelsAreCompiledAndRun) {
   const size_t at = text.rfind("= ");
   ASSERT_NE(at, std::string::npos);
   text.insert(at + 2, "2 + ");
-  const topdown::CustomKernels user({topdown::parse_user_source("twice.toy", text)}, fixed);
+  const topdown::CustomKernels user({topdown::parse_custom_source("twice.toy", text)}, fixed);
   pipeline::ImplementOptions options;
   options.foreign = user.compile(fixed, target_);
   const auto executable = pipeline::implement(fixed, target_, options);
@@ -135,7 +135,7 @@ TEST_F(ToyPlatform, CustomKernelsAreCompiledAndRun) {
   EXPECT_NEAR(run(executable, {waves({5}, 0.5)}).at_f64(1), 2 + 2 * std::sin(0.5), 1e-6);
   testing::expect_user_error(
       [&] {
-        topdown::CustomKernels({topdown::parse_user_source("twice.toy", text + "}")}, fixed)
+        topdown::CustomKernels({topdown::parse_custom_source("twice.toy", text + "}")}, fixed)
             .compile(fixed, target_);
       },
       {"this kernel does not compile for toy", "twice.toy"});
@@ -179,7 +179,7 @@ TEST(PlatformTable, AnEntryIsVisibleOnlyThroughItsTable) {
   const auto all = app::list_platforms(testing::with_toy_platform());
   EXPECT_EQ(all.size(), target::platforms().size() + 1);
   EXPECT_EQ(all.back().platform, "toy");
-  EXPECT_TRUE(all.back().here) << all.back().reason;
+  EXPECT_TRUE(all.back().available) << all.back().reason;
   EXPECT_EQ(all.back().info.name, "this process");
 }
 

@@ -108,7 +108,7 @@ TEST(Choose, SelectsInstalledLibrariesThatMeasuredFaster) {
   const auto chosen = [](const std::string& text, const std::string& target, bool here) {
     library::LibraryOptions options;
     std::vector<std::string> asked;
-    options.is_here = [&](const std::string& name) {
+    options.is_installed = [&](const std::string& name) {
       asked.push_back(name);
       return here;
     };

@@ -136,7 +136,7 @@ Status run_main(runtime::Session& session, std::shared_ptr<const Executable> exe
 }
 
 TEST(Signatures, HoldForRunTimeDimensions) {
-  if (!device::is_library_here("openblas")) GTEST_SKIP() << "no OpenBLAS";
+  if (!device::is_library_installed("openblas")) GTEST_SKIP() << "no OpenBLAS";
   auto executable = compile_text(
       calling("openblas.matmul", "0, 0", {"(n, 4), f32", "(m, 3), f32"}, "(n, 3), f32"), "cpu");
   auto session = cpu_session();

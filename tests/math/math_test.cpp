@@ -31,7 +31,7 @@ class PortableMath : public ::testing::TestWithParam<const char*> {
 
 TEST_P(PortableMath, IsWithinTwoUlp) {
   MathKernels& kernels = PortableMath::kernels(GetParam());
-  if (!kernels.here()) GTEST_SKIP() << GetParam() << " is unavailable";
+  if (!kernels.available()) GTEST_SKIP() << GetParam() << " is unavailable";
   bool cpu = GetParam() == std::string("cpu");
   bool verbose = std::getenv("TAPML_MATH_STRIDE") != nullptr;
   uint64_t stride = cpu ? stride_or(9001) : stride_or(90001) * (verbose ? 1009 : 1);
@@ -61,7 +61,7 @@ TEST_P(PortableMath, IsWithinTwoUlp) {
 // keep its bits. A stride that divides its bits visits it.
 TEST_P(PortableMath, ReductionKeepsTinyNegativeFractions) {
   MathKernels& kernels = PortableMath::kernels(GetParam());
-  if (!kernels.here()) GTEST_SKIP() << GetParam() << " is unavailable";
+  if (!kernels.available()) GTEST_SKIP() << GetParam() << " is unavailable";
   constexpr uint64_t kStride = 35377;
   static_assert(0xf7584625u % kStride == 0);
   for (const Function& function : math_functions()) {
@@ -73,7 +73,7 @@ TEST_P(PortableMath, ReductionKeepsTinyNegativeFractions) {
 
 // Narrow floats compute in f32, so that only the final rounding is visible.
 TEST_P(PortableMath, OfNarrowFloatsIsRoundedOnce) {
-  if (!kernels(GetParam()).here()) GTEST_SKIP() << GetParam() << " is unavailable";
+  if (!kernels(GetParam()).available()) GTEST_SKIP() << GetParam() << " is unavailable";
   for (const Function& function : math_functions()) {
     std::string name = function.name;
     bool cpu = GetParam() == std::string("cpu");

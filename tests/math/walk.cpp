@@ -193,7 +193,7 @@ struct MathKernels::State {
 };
 
 MathKernels::MathKernels(const std::string& platform) : state_(new State(platform)) {
-  if (!state_->device.here()) return;
+  if (!state_->device.available()) return;
   for (const Function& function : kFunctions) {
     state_->walks[function.name] = state_->device.add_scheduled(*parse_one(walking(function.name)));
     state_->times[function.name] = state_->device.add_scheduled(*parse_one(timed(function.name)));
@@ -231,7 +231,7 @@ void MathKernels::load_native() {
 }
 
 MathKernels::~MathKernels() = default;
-bool MathKernels::here() const { return state_->device.here(); }
+bool MathKernels::available() const { return state_->device.available(); }
 
 namespace {
 

@@ -30,10 +30,10 @@ double ulps(float value, double exact);
 
 class MathKernels {
  public:
-  // All functions compiled for "cpu" or "opencl"; not here() if the platform is absent.
+  // All functions compiled for "cpu" or "opencl"; not available() if the platform is absent.
   explicit MathKernels(const std::string& platform);
   ~MathKernels();
-  bool here() const;
+  bool available() const;
 
   // Every `stride`-th of the 2^32 bit patterns, starting at the first. With `progress`, shows a
   // line that is rewritten on a terminal.

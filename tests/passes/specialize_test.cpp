@@ -57,6 +57,44 @@ def main(
                                                          "test")));
 }
 
+// The loop and the branch are decided, and what they computed becomes one block of operators.
+TEST(BindShapes, DecidesWhatTheValuesDecide) {
+  const Module module = text::parse(R"(
+def main(x: Tensor((4,), f32), s: Shape((n, k))) -> Tensor((4,), f32) {
+  y: Tensor((4,), f32) = for i in range(n) (a: Tensor((4,), f32) = x) {
+    dataflow {
+      b: Tensor((4,), f32) = exp(a)
+      output b
+    }
+    yield b
+  }
+  r: Tensor((4,), f32) = if (prim(n < 3)) {
+    yield y
+  } else {
+    z: Tensor((4,), f32) = relu(y)
+    yield z
+  }
+  return r
+}
+)",
+                                    "test");
+  const Module bound = bind_shapes(module, {{"main", {{"n", 2}}}});
+  analysis::verify(bound);
+  build::check_annotations(bound);
+  EXPECT_EQ(text::print(bound), text::print(text::parse(R"(
+def main(x: Tensor((4,), f32), s: Shape((2, k))) -> Tensor((4,), f32) {
+  dataflow {
+    b: Tensor((4,), f32) = exp(x)
+    b_1: Tensor((4,), f32) = exp(b)
+    output b_1
+  }
+  return b_1
+}
+)",
+                                                        "test")));
+  EXPECT_EQ(text::print(bind_shapes(module, {})), text::print(module));
+}
+
 TEST(Specialize, KeepsBounds) {
   Module module = text::parse(kSymbolicProgram, "test");
   module.facts.bounds["m"] = 8;

@@ -94,7 +94,7 @@ Module passed(const LanguageCase& test, const Module& module) {
   Module current = module;
   for (const std::string& name : list_of(test, "passes")) {
     const pipeline::PassInfo* pass = pipeline::find_pass(name);
-    if (!pass || pass->not_by_name) throw_user("no such pass", "", "", name);
+    if (!pass || !pass->is_function()) throw_user("no such pass", "", "", name);
     current = pass->run ? pass->run(current) : pass->run_for(current, target);
     analysis::verify(current, name);
     if (current.facts.phase != "plan") {

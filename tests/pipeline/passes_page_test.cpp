@@ -9,7 +9,7 @@
 //                                                           (from the table)
 //
 // and examples: a block ```tapml that begins with "# before", then one that begins with "# after".
-// "# before, behind a,b" runs these passes first; "# target: cpu" is for passes that need a target;
+// "# before, after a,b" runs these passes first; "# target: cpu" is for passes that need a target;
 // a line "# shows: main,f" names the functions of the result that the second block shows.
 #include <gtest/gtest.h>
 
@@ -19,6 +19,7 @@
 #include <sstream>
 
 #include "analysis/verifier.h"
+#include "base/host/table.h"
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
@@ -48,8 +49,8 @@ std::string summary(const PassInfo& pass) {
                      capital(pass.doc) + ". Requires: " + pass.precondition +
                      ". Leaves: " + pass.leaves + ".";
   if (pass.without) text += " Left out: " + std::string(pass.without) + ".";
-  if (pass.not_by_name) text += " Not by name: " + std::string(pass.not_by_name) + ".";
-  return text;
+  if (!pass.is_function()) text += " In `opt`: last, after the steps before it.";
+  return wrapped(text, 100);
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -61,7 +62,7 @@ std::vector<std::string> split(const std::string& text) {
 
 Module run_pass(const Module& module, const std::string& name, const target::Target& target) {
   const PassInfo* pass = find_pass(name);
-  if (!pass || pass->not_by_name) throw_user("no such pass", "", "", name);
+  if (!pass || !pass->is_function()) throw_user("no such pass", "", "", name);
   Module result = pass->run ? pass->run(module) : pass->run_for(module, target);
   analysis::verify(result, name);
   if (result.facts.phase != "plan") {
@@ -76,9 +77,9 @@ std::string after(const std::string& pass, const std::vector<std::string>& block
   std::vector<std::string> first, shows;
   target::Target target = target::parse_target("opencl");
   for (const std::string& line : block) {
-    constexpr std::string_view kBehind = "# before, behind ",
+    constexpr std::string_view kAfter = "# before, after ",
                                kShows = "# shows: ", kTarget = "# target: ";
-    if (line.starts_with(kBehind)) first = split(line.substr(kBehind.size()));
+    if (line.starts_with(kAfter)) first = split(line.substr(kAfter.size()));
     if (line.starts_with(kShows)) shows = split(line.substr(kShows.size()));
     if (line.starts_with(kTarget)) target = target::parse_target(line.substr(kTarget.size()));
     source += line + "\n";
@@ -109,6 +110,7 @@ std::string made_page(const std::vector<std::string>& lines, std::vector<std::st
       if (const PassInfo* pass = find_pass(sections.back())) {
         page += line + "\n\n" + summary(*pass) + "\n";
         i += 2;
+        while (i + 1 < lines.size() && !lines[i + 1].empty()) ++i;
         continue;
       }
     }

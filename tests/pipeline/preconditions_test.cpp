@@ -228,7 +228,7 @@ TEST(Preconditions, EachPassAloneIsCorrectOrNamesMissingPasses) {
   for (const NamedModule& source : modules_of_every_kind()) {
     const Module module = read_module(source);
     for (const PassInfo& pass : pass_table()) {
-      if (pass.not_by_name) continue;
+      if (!pass.is_function()) continue;
       SCOPED_TRACE(std::string(source.name) + ", " + pass.name);
       auto result = guard([&] { return by_name(module, {pass.name}); });
       if (result) {
@@ -261,7 +261,7 @@ TEST(Preconditions, HoldWhereTheCompilerRunsThem) {
     Module module = read_module(source);
     for (const PassInfo& pass : pass_table()) {
       if (pass.is_by_name_only()) break;
-      if (pass.not_by_name) continue;
+      if (!pass.is_function()) continue;
       auto next = guard([&] { return by_name(module, {pass.name}); });
       // Matched operators will become a kernel, and other operators may not be supported.
       ASSERT_TRUE(next) << pass.name << ": " << next.error().to_string();
@@ -280,7 +280,7 @@ TEST(Preconditions, OnlyPlanningSupportsPlannedMemory) {
                          "lower_storage", "legalize", "dead_code", "plan_memory"});
     for (const PassInfo& pass : pass_table()) {
       SCOPED_TRACE(pass.name);
-      if (pass.not_by_name) continue;
+      if (!pass.is_function()) continue;
       if (pass.on_planned) {
         EXPECT_NO_THROW(by_name(planned, {pass.name}));
       } else {
@@ -305,7 +305,7 @@ TEST(Preconditions, PassesOverOperatorsRequireThem) {
 // The text for readers and the list that is checked name the same passes.
 TEST(Preconditions, TheTableListsTheChecks) {
   for (const PassInfo& pass : pass_table()) {
-    if (pass.not_by_name) continue;  // not checked
+    if (!pass.is_function()) continue;  // not checked
     const std::string text = pass.precondition;
     for (const PassInfo& other : pass_table()) {
       // "match" is also an ordinary word.
@@ -328,18 +328,33 @@ TEST(RunByName, AnswersUnknownPassesWithTheNearest) {
                              {"unknown pass", "fuse_op", "did you mean 'fuse_ops'?"});
 }
 
-TEST(RunByName, ReportsStepsItCannotRunWithTheReason) {
+// Launches, code and tables are not modules: these steps run after those of a compilation.
+TEST(RunByName, RunsEveryStepOfACompilation) {
   const Module module = read_module(modules_of_every_kind()[0]);
-  int refused = 0;
+  const Module formed = form_kernels(module);
+  const target::Target vulkan = target::parse_target("vulkan");
+  std::map<std::string, std::string> texts;
   for (const PassInfo& pass : pass_table()) {
-    EXPECT_EQ(pass.not_by_name != nullptr, !pass.run && !pass.run_for) << pass.name;
-    if (!pass.not_by_name) continue;
-    ++refused;
-    testing::expect_user_error([&] { by_name(module, {pass.name}); },
-                               {std::string("pass ") + pass.name + " cannot be run by name",
-                                pass.not_by_name, "--dump-ir"});
+    if (pass.is_function()) continue;
+    texts[pass.name] = run_to(pass.name, formed, &vulkan, {.verify = true});
+    EXPECT_FALSE(texts[pass.name].empty()) << pass.name;
+    if (pass.level != PassLevel::kExecutable) {
+      EXPECT_EQ(text::print(text::parse(texts[pass.name], pass.name)), texts[pass.name]);
+    }
+    testing::expect_user_error([&] { run_to(pass.name, formed, nullptr, {}); },
+                               {std::string("pass ") + pass.name + " requires a target"});
+    testing::expect_user_error(
+        [&] { run_to(pass.name, module, &vulkan, {}); },
+        {std::string("pass ") + pass.name + " requires passes that did not run", "legalize"});
   }
-  EXPECT_GE(refused, 8);
+  EXPECT_GE(texts.size(), 8u);
+  auto has = [&](const char* step, const char* text) {
+    return texts[step].find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(has("list_kernels", "block \"") && !has("lower_launches", "block \""));
+  EXPECT_TRUE(has("record_requirements", "def main("));
+  EXPECT_TRUE(has("generate_code", "spirv") && !has("generate_code", "function main"));
+  EXPECT_TRUE(has("lower_functions", "function main"));
 }
 
 TEST(RunByName, KernelLevelStepsNeedATarget) {

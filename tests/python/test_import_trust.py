@@ -1,4 +1,4 @@
-"""--trust torch: the import of a model judged by its published implementation.
+"""--trust torch: the import of a model checked against its published implementation.
 
 Toy packages (published/) stand in for PyTorch and transformers; test_torch_import.py has the real
 ones. A program in place of Python gives the published side another model folder than tapml's, so

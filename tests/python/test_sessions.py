@@ -27,8 +27,8 @@ def test_attributes_of_a_session(cpu, opencl, remote, server):
     assert one.closed
     with pytest.raises(tapml.UserError):
         cpu.synchronize(timeout=-1)
-    here = {status["platform"]: status["here"] for status in tapml.devices()}
-    assert here["cpu"] and here["opencl"] and here["null"]
+    available = {status["platform"]: status["available"] for status in tapml.devices()}
+    assert available["cpu"] and available["opencl"] and available["null"]
 
 
 @pytest.mark.parametrize("kind", ["cpu", "remote"])

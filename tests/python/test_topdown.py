@@ -472,6 +472,20 @@ def test_evaluation(demo, cpu, opencl, tmp_path):
         tapml.evaluate(demo, cpu, tasks)
 
 
+def test_profile(demo, cpu):
+    steps = []
+    found = tapml.profile(demo, cpu, "In the beginning", max_tokens=2,
+                          progress=lambda step, done, total: steps.append(step))
+    assert found.target == "cpu" and found.flops_per_s > 0 and found.bytes_per_s > 0
+    assert found.seconds == pytest.approx(sum(one.seconds for one in found.kernels))
+    assert found.seconds >= found.kernels[0].seconds >= found.kernels[-1].seconds
+    assert {"prefill", "decode"} <= {name for one in found.kernels for name in one.functions}
+    assert any(one.layers and one.exact and one.share_of_ceiling > 0 for one in found.kernels)
+    assert "profile" in steps and found == tapml.Profile.from_dict(found.to_dict())
+    with pytest.raises(tapml.UserError, match="negative"):
+        tapml.profile(demo, cpu, "In the beginning", max_tokens=-1)
+
+
 @pytest.mark.parametrize("work", ["migrate", "localize", "evaluate"])
 def test_ctrl_c_ends_long_work(demo, cpu, opencl, tmp_path, work):
     tasks = tmp_path / "tasks.jsonl"

@@ -16,8 +16,8 @@
 #include "support/golden_models.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
-#include "topdown/reference_run/import_borders.h"
 #include "topdown/reference_run/model_reference.h"
+#include "topdown/reference_run/module_boundaries.h"
 #include "topdown/report/ci_report.h"
 #include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
@@ -51,20 +51,20 @@ class CompareImport : public ::testing::Test {
   CompareImport()
       : golden_(testing::golden_model("one_layer")),
         formed_(pipeline::form_kernels(golden_.model.module)) {
-    const ImportBorders borders =
-        import_borders(*relax::as_relax_function(golden_.model.module.find("logits_all")));
+    const ModuleBoundaries boundaries =
+        module_boundaries(*relax::as_relax_function(golden_.model.module.find("logits_all")));
     interp::CallOptions options;
     options.observe = [&](const relax::Binding& binding, const op::RefTensor& value) {
-      const auto ends = borders.of.find(binding.var.get());
-      if (ends == borders.of.end()) return;
-      for (const ImportBorder& border : ends->second) {
-        tensors_[border.module + (border.output ? ":output:0" : ":input")] = in_f64(value);
+      const auto ends = boundaries.of.find(binding.var.get());
+      if (ends == boundaries.of.end()) return;
+      for (const ModuleBoundary& boundary : ends->second) {
+        tensors_[boundary.module + (boundary.output ? ":output:0" : ":input")] = in_f64(value);
       }
     };
     tensors_["logits"] =
         in_f64(evaluate_logits(golden_.model.module, golden_.interface(), golden_.model.weights,
                                import_tokens(kTokens, golden_.interface()), options));
-    frequencies_ = borders.frequencies.front();
+    frequencies_ = boundaries.frequencies.front();
   }
 
   // A program that writes `tensors_` where the request wants them.
@@ -103,13 +103,13 @@ class CompareImport : public ::testing::Test {
   std::function<bool()> cancelled_;
 };
 
-TEST(ImportBorders, HasBothTablesOfLongRope) {
+TEST(ModuleBoundaries, HasBothTablesOfLongRope) {
   const GoldenModel golden = testing::golden_model("phi3_longrope_long");
-  const ImportBorders borders =
-      import_borders(*relax::as_relax_function(golden.model.module.find("logits_all")));
-  ASSERT_EQ(borders.frequencies.size(), 2u);
-  EXPECT_NE(borders.frequencies[0].at_f64(1), borders.frequencies[1].at_f64(1));
-  EXPECT_TRUE(borders.rotated);
+  const ModuleBoundaries boundaries =
+      module_boundaries(*relax::as_relax_function(golden.model.module.find("logits_all")));
+  ASSERT_EQ(boundaries.frequencies.size(), 2u);
+  EXPECT_NE(boundaries.frequencies[0].at_f64(1), boundaries.frequencies[1].at_f64(1));
+  EXPECT_TRUE(boundaries.rotated);
 }
 
 TEST_F(CompareImport, EqualLogitsPass) {
@@ -179,7 +179,7 @@ TEST_F(CompareImport, TheFirstValueThatDiffersIsNamed) {
   EXPECT_NE(junit.find("first in layer 0, input of"), std::string::npos) << junit;
 }
 
-// Only the logits judge: a module may end elsewhere in the import.
+// Only the logits decide: a module may end elsewhere in the import.
 TEST_F(CompareImport, OtherValuesWithEqualLogitsPass) {
   change(tensors_.at("model.layers.0.mlp.down_proj:input"), 0, 1);
   prepare();
@@ -254,7 +254,7 @@ TEST_F(CompareImport, APythonThatFailsHangsOrIsNoneIsReported) {
 }
 
 // A norm with a gate reads two values from outside; the published run records its first argument.
-TEST(ImportBorders, TheInputIsTheFirstValueThatAModuleReads) {
+TEST(ModuleBoundaries, TheInputIsTheFirstValueThatAModuleReads) {
   const Module module = text::parse(R"(module
 
 def main(x: Tensor((2,), f32)) -> Tensor((2,), f32) {
@@ -270,10 +270,11 @@ def main(x: Tensor((2,), f32)) -> Tensor((2,), f32) {
 }
 )",
                                     "m.txt");
-  const ImportBorders borders = import_borders(*relax::as_relax_function(module.find("main")));
+  const ModuleBoundaries boundaries =
+      module_boundaries(*relax::as_relax_function(module.find("main")));
   std::vector<std::string> inputs;
-  for (const auto& [var, ends] : borders.of) {
-    for (const ImportBorder& end : ends) {
+  for (const auto& [var, ends] : boundaries.of) {
+    for (const ModuleBoundary& end : ends) {
       if (!end.output) inputs.push_back(end.module + " reads " + var->name);
     }
   }

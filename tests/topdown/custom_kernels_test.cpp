@@ -94,7 +94,7 @@ KernelVerdict compared(const std::string& kernel, const std::string& folder,
   const target::Target target = target::parse_target(platform);
   auto session = testing::open_session(platform);
   KernelReference reference(suite());
-  const CustomKernels user(read_user_sources(folder, target), reference.module());
+  const CustomKernels user(read_custom_sources(folder, target), reference.module());
   pipeline::ImplementOptions options;
   options.foreign = user.compile(reference.module(), target);
   user.check(options.foreign, target, *session);
@@ -111,7 +111,7 @@ class OnPlatform : public ::testing::TestWithParam<const char*> {
     if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is absent";
   }
   std::string file(const std::string& name) const {
-    return folder_ / (name + user_source_ending(target::parse_target(GetParam())));
+    return folder_ / (name + custom_source_ending(target::parse_target(GetParam())));
   }
   TempFolder folder_;
 };
@@ -123,7 +123,7 @@ TEST_P(OnPlatform, SkeletonsAreCorrectUnchanged) {
   for (const SuiteKernel& kernel : suite().kernels) {
     write_bytes(file(kernel.name), kernel_skeleton(reference.module(), kernel.name, target));
   }
-  const CustomKernels user(read_user_sources(folder_ / ".", target), reference.module());
+  const CustomKernels user(read_custom_sources(folder_ / ".", target), reference.module());
   EXPECT_EQ(user.kernels().size(), suite().kernels.size());
   pipeline::ImplementOptions options;
   options.foreign = user.compile(reference.module(), target);
@@ -136,7 +136,7 @@ TEST_P(OnPlatform, SkeletonsAreCorrectUnchanged) {
         unwrap(replay_kernel(suite(), reference, static_cast<int32_t>(k), *runner));
     EXPECT_TRUE(verdict.passed) << verdict.kernel << ": " << verdict.failure << verdict.note;
     EXPECT_EQ(verdict.provider,
-              "user:" + (folder_ / "./") + verdict.kernel + user_source_ending(target));
+              "user:" + (folder_ / "./") + verdict.kernel + custom_source_ending(target));
   }
 }
 
@@ -265,7 +265,7 @@ CustomKernels matched(const std::vector<std::string>& names) {
   KernelReference reference(suite());
   std::vector<CustomSource> sources;
   for (const std::string& name : names) {
-    sources.push_back(parse_user_source(
+    sources.push_back(parse_custom_source(
         "source" + std::to_string(sources.size()) + ".c",
         "// prim def " + name +
             "(a: Buffer((rows, 24), f32), out b: Buffer((rows, 24), f32), rows: i64)\n"));
@@ -295,7 +295,7 @@ TEST(CustomKernels, AnUnmatchedSourceIsAWarning) {
   set_log_sink([&](LogLevel, std::string_view message) { said.emplace_back(message); });
   EXPECT_TRUE(matched({"tahn"}).empty());
   TempFolder folder;
-  EXPECT_TRUE(read_user_sources(folder / ".", target::parse_target("opencl")).empty());
+  EXPECT_TRUE(read_custom_sources(folder / ".", target::parse_target("opencl")).empty());
   set_log_sink({});
   ASSERT_EQ(said.size(), 2u);
   EXPECT_NE(said[0].find("no kernel is called tahn or tahn_<8 hex>"), std::string::npos) << said[0];
@@ -304,9 +304,9 @@ TEST(CustomKernels, AnUnmatchedSourceIsAWarning) {
 }
 
 TEST(CustomKernels, OtherPlatformsTakeNone) {
-  expect_user_error([] { read_user_sources(".", target::parse_target("null")); },
+  expect_user_error([] { read_custom_sources(".", target::parse_target("null")); },
                     {"does not support custom kernels", "cpu (C)"});
-  expect_user_error([] { read_user_sources("no/such/folder", target::parse_target("cpu")); },
+  expect_user_error([] { read_custom_sources("no/such/folder", target::parse_target("cpu")); },
                     {"no/such/folder"});
   KernelReference reference(suite());
   target::Target remote_target = target::parse_target("cpu:arch=aarch64");

@@ -21,7 +21,7 @@ void code(void);
 )";
 
 TEST(CustomSource, ReadsSignatureAndLaunches) {
-  const CustomSource source = parse_user_source("k/scaled.c", kScaled);
+  const CustomSource source = parse_custom_source("k/scaled.c", kScaled);
   EXPECT_EQ(source.name, "scaled");
   EXPECT_EQ(source.line, 2);
   EXPECT_EQ(signature_text(*source.signature),
@@ -41,7 +41,7 @@ TEST(CustomSource, ReadsSignatureAndLaunches) {
 }
 
 TEST(CustomSource, WithoutALaunchOneFunctionTakesEverything) {
-  const CustomSource source = parse_user_source(
+  const CustomSource source = parse_custom_source(
       "k.comp",
       "#version 450\n\n// prim def f_0123abcd(x: Buffer((n, 8), f32), out y: Buffer((n, 2), f32), "
       "n: i64)\n");
@@ -63,7 +63,7 @@ void PrintTo(const BadHeader& bad, std::ostream* out) { *out << bad.name; }
 class BadHeaders : public ::testing::TestWithParam<BadHeader> {};
 
 TEST_P(BadHeaders, AreRefusedWithTheirPosition) {
-  expect_user_error([] { parse_user_source("k.cl", GetParam().text); }, GetParam().parts);
+  expect_user_error([] { parse_custom_source("k.cl", GetParam().text); }, GetParam().parts);
 }
 
 #define TAPML_SIGNATURE \

@@ -72,7 +72,7 @@ CustomSource flaky_head(const testing::TempFolder& folder, int phase) {
   EXPECT_NE(size, std::string::npos) << text;
   text.insert(size + groups.size(), "10000");
   testing::write_bytes(folder / "head.c", text);
-  return read_user_sources(folder / ".", target).at(0);
+  return read_custom_sources(folder / ".", target).at(0);
 }
 
 TEST(FlakyModel, MigrateNamesNoKernel) {

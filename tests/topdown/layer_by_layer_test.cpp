@@ -83,7 +83,7 @@ std::vector<CustomSource> wrong_in_one_layer(const std::string& kernel, const st
   text.insert(loop, "  const float factor = *(const uint32_t*)buffers[1] == " +
                         std::to_string(wanted) + "u ? " + std::to_string(factor) + "f : 1.0f;\n");
   testing::write_bytes(folder / "k.c", text);
-  return read_user_sources(folder / ".", target);
+  return read_custom_sources(folder / ".", target);
 }
 
 TEST(ModelLayers, AreInTheOrderOfTheRun) {

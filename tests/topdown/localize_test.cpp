@@ -466,7 +466,7 @@ TEST(Localize, AWrongCustomKernelIsNamedWithItsSource) {
   text.replace(root, 4, "fabs");
   testing::write_bytes(folder / "wrong.c", text);
   LocalizeOptions options;
-  options.custom_sources = read_user_sources(folder / ".", target);
+  options.custom_sources = read_custom_sources(folder / ".", target);
   const Localization found = localized(options);
   EXPECT_EQ(culprits_of(found), std::set<std::string>{wrong});
   ASSERT_EQ(found.culprits.size(), 1u);

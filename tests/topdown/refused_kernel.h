@@ -18,7 +18,7 @@ inline std::vector<CustomSource> too_large_for_devices(const Module& module,
   const size_t size = text.find(groups) + groups.size();
   text.replace(size, text.find('\n', size) - size, "1000000");
   testing::write_bytes(folder / "k.c", text);
-  return read_user_sources(folder / ".", target);
+  return read_custom_sources(folder / ".", target);
 }
 
 }  // namespace tapml::topdown

@@ -61,7 +61,7 @@ KernelVerdict replayed_with(const Suite& suite, const std::string& from, const s
   text.replace(at, from.size(), to);
   testing::TempFolder folder;
   testing::write_bytes(folder / "k.c", text);
-  const CustomKernels user(read_user_sources(folder / ".", target), reference.module());
+  const CustomKernels user(read_custom_sources(folder / ".", target), reference.module());
   pipeline::ImplementOptions options;
   options.foreign = user.compile(reference.module(), target);
   auto executable = pipeline::implement(reference.module(), target, options);

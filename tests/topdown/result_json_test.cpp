@@ -234,6 +234,94 @@ TEST(ResultJson, OfAReplay) {
   EXPECT_EQ(again.verdicts[1].group->outputs, group.group->outputs);
 }
 
+TEST(ResultJson, OfACarve) {
+  CarveSummary summary;
+  summary.suite = "out/suite";
+  summary.kernels = 2;
+  summary.calls = 9;
+  summary.added = 3;
+  summary.tensors = 20;
+  summary.bytes = 4096;
+  summary.weights = 5;
+  summary.dropped = 1;
+  summary.edge_added = 4;
+  summary.edge_unsupported = {"softmax_485247dc, values of x: error 3.00e-02, allowed 1.00e-06"};
+  const CarveSummary complete = expect_same(carve_json(summary), read_carve, carve_json);
+  EXPECT_FALSE(complete.nan || complete.import);
+  EXPECT_TRUE(carve_json(summary).find("complete")->as_bool());
+  summary.nan = SourceNaN{.kernel = "a_1",
+                          .output = "y",
+                          .sequence = 3,
+                          .origin = {"lm_head"},
+                          .inputs = {"weight w"},
+                          .calls = 2};
+  summary.incomplete = "NaN in the source's run";
+  summary.untested = {{"d_4", {"lm_head"}}};
+  const CarveSummary again = expect_same(carve_json(summary), read_carve, carve_json);
+  EXPECT_EQ(again.nan->calls, 2);
+  EXPECT_EQ(again.untested.at(0).kernel, "d_4");
+  EXPECT_EQ(again.edge_unsupported, summary.edge_unsupported);
+  EXPECT_FALSE(carve_json(summary).find("complete")->as_bool());
+}
+
+TEST(ResultJson, OfAProfile) {
+  Profiled profiled;
+  profiled.target = "opencl";
+  profiled.seconds = 0.75;
+  profiled.ceilings = {.flops_per_s = 1e9, .bytes_per_s = 1e8};
+  profiled.kernels.push_back({.name = "matmul_1",
+                              .calls = 2,
+                              .seconds = 0.5,
+                              .work = {.flops = 1e8, .bytes = 1e7, .exact = true},
+                              .origin = {"model.layers.0.mlp"},
+                              .functions = {"decode", "prefill"}});
+  profiled.kernels.push_back({.name = "attention_2",
+                              .calls = 1,
+                              .seconds = 0.25,
+                              .work = {.flops = 1, .bytes = 1, .exact = false},
+                              .origin = {},
+                              .functions = {"decode"}});
+  const Json json = profiled_json(profiled);
+  const Profiled again = expect_same(json, read_profiled, profiled_json);
+  EXPECT_EQ(again.kernels.at(0).functions, profiled.kernels[0].functions);
+  EXPECT_DOUBLE_EQ(json.find("kernels")->items().at(0).find("share_of_ceiling")->as_number(), 0.2);
+  EXPECT_TRUE(json.find("kernels")->items().at(1).find("share_of_ceiling")->is_null());
+}
+
+TEST(ResultJson, OfAnEvaluation) {
+  Evaluated evaluated;
+  evaluated.tasks = "tasks.jsonl";
+  Evaluation one;
+  one.target = "opencl";
+  one.add({.id = "a", .kind = TaskKind::kPerplexity, .nll = 7, .tokens = 3});
+  one.add({.id = "b", .kind = TaskKind::kExactMatch, .correct = true, .nll = 0.5, .tokens = 1});
+  one.add({.id = "c",
+           .kind = TaskKind::kMultipleChoice,
+           .correct = false,
+           .nll = kUnbounded,
+           .tokens = 2,
+           .choice = 1});
+  one.failure = "task c: the answer's log probability is not finite";
+  one.seconds = 2;
+  evaluated.evaluations = {one};
+  const Json alone = evaluated_json(evaluated);
+  EXPECT_TRUE(alone.find("verdict")->is_null() && alone.find("reference")->is_null());
+  Evaluated again = expect_same(alone, read_evaluated, evaluated_json);
+  EXPECT_EQ(again.evaluations.at(0).scored(), 2);
+  EXPECT_EQ(again.evaluations.at(0).kinds.at(TaskKind::kExactMatch).correct, 1);
+  EXPECT_FALSE(again.evaluations.at(0).comparison);
+  evaluated.reference = "cpu";
+  evaluated.evaluations[0].failure.clear();
+  evaluated.evaluations[0].comparison =
+      EvalComparison{.flipped = {"b"}, .tasks_off = 1, .nll_off = 0.25, .passed = false};
+  evaluated.cost = QuantizationCost{0.125, 6, 0.5, 1, 2};
+  const Json compared = evaluated_json(evaluated);
+  EXPECT_EQ(compared.find("verdict")->as_string(), "FAIL");
+  again = expect_same(compared, read_evaluated, evaluated_json);
+  EXPECT_EQ(again.evaluations.at(0).comparison->flipped, (std::vector<std::string>{"b"}));
+  EXPECT_EQ(again.cost->kl_max, 1);
+}
+
 TEST(ResultJson, AFieldThatIsMissingIsRefused) {
   for (const char* left_out : {"launches", "call_groups", "calls"}) {
     Json json = Json::object();

@@ -123,7 +123,7 @@ class UnsteadyKernel : public ::testing::Test {
     testing::write_bytes(folder_ / "multiply.c", source);
     testing::write_bytes(folder_ / "tanh.c", kTanh);
     reference_ = std::make_unique<KernelReference>(unsteady_suite());
-    const CustomKernels user(read_user_sources(folder_ / ".", target), reference_->module());
+    const CustomKernels user(read_custom_sources(folder_ / ".", target), reference_->module());
     pipeline::ImplementOptions implement;
     implement.foreign = user.compile(reference_->module(), target);
     auto device = std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader(),

@@ -30,7 +30,7 @@ inline std::vector<CustomSource> wrong_decode_norm(const testing::TempFolder& fo
   // The last assignment is that of the output.
   text.insert(text.rfind("] = ") + 4, "-");
   testing::write_bytes(folder / "k.c", text);
-  return read_user_sources(folder / ".", target);
+  return read_custom_sources(folder / ".", target);
 }
 
 }  // namespace tapml::topdown

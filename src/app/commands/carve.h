@@ -31,8 +31,6 @@ struct Carved {
   topdown::EdgeCases edge;
   std::optional<topdown::SourceNaN> nan;
   bool interrupted = false;
-
-  int64_t dropped() const;  // calls of the runs that the suite does not keep
 };
 
 // Carves into the folder, or into memory without one. After an interruption or NaN the tests carved

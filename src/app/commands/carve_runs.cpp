@@ -86,12 +86,6 @@ std::string why_incomplete(const Status& status, bool nan, bool cancelled) {
 
 }  // namespace
 
-int64_t Carved::dropped() const {
-  int64_t calls = 0;
-  for (const topdown::SuiteKernel& kernel : suite.kernels) calls += kernel.dropped;
-  return calls;
-}
-
 bool is_cancelled(const CommandHooks& hooks) { return hooks.cancelled && hooks.cancelled(); }
 
 CarveSource carve_source(const CarveCommand& command, const target::Target& target,

@@ -1,4 +1,4 @@
-// Judges the import of a model by its published implementation: `check-import`, and what
+// Checks the import of a model against its published implementation: `check-import`, and what
 // `--trust torch` does first.
 #pragma once
 

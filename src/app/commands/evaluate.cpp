@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "topdown/evaluate/quantization_cost.h"
 
 namespace tapml::app {
 
@@ -40,7 +41,7 @@ class EvaluationRun {
   EvaluationRun(const EvaluateCommand& command, const CommandHooks& hooks)
       : command_(command), hooks_(hooks) {}
 
-  Evaluated run() {
+  topdown::Evaluated run() {
     if (command_.unquantized && command_.model.format.quantize.empty()) {
       throw_user("there is no quantized model to compare", "--unquantized", "--quantize", "none");
     }
@@ -54,12 +55,13 @@ class EvaluationRun {
                  command_.model.inputs.images.files.front(), "leave --image out");
     }
     if (hooks_.checked) hooks_.checked();
+    result_.tasks = command_.tasks;
+    result_.reference = command_.reference;
     for (const PlatformChoice& platform : platforms) {
       result_.evaluations.push_back(evaluate_on(platform));
-      result_.passed &= result_.evaluations.back().failure.empty();
     }
     if (!command_.reference.empty()) compare();
-    if (command_.unquantized && result_.passed) result_.cost = cost_on(platforms[0]);
+    if (command_.unquantized && result_.passed()) result_.cost = cost_on(platforms[0]);
     return std::move(result_);
   }
 
@@ -67,25 +69,23 @@ class EvaluationRun {
   Evaluation evaluate_on(const PlatformChoice& platform) {
     const std::string& target = platform.target.text;
     begin("compile for " + target, 0);
-    const ReadyModel model = make_ready(
-        options_for(platform), [&](const Tokenizer& tokenizer, const ModelInterface& interface,
-                                   const llm::TextInputs& inputs) {
-          if (!result_.tasks.empty()) return;
-          for (const topdown::EvalTask& task : tasks_) {
-            result_.tasks.push_back(
-                {task, encode_task(task, tokenizer, interface.context, command_.tasks)});
-            check_task(result_.tasks.back(), inputs.embeddings);
-          }
-        });
+    const ReadyModel model = make_ready(options_for(platform), [&](const Tokenizer& tokenizer,
+                                                                   const ModelInterface& interface,
+                                                                   const llm::TextInputs& inputs) {
+      if (!scored_.empty()) return;
+      for (const topdown::EvalTask& task : tasks_) {
+        scored_.push_back({task, encode_task(task, tokenizer, interface.context, command_.tasks)});
+        check_task(scored_.back(), inputs.embeddings);
+      }
+    });
     auto engine = make_engine(model);
     engine->vm().set_interrupt(hooks_.interrupt);
     engine->vm().set_call_limit(command_.model.step_limit);
     engine->set_watcher(hooks_.watcher);
-    begin("evaluate on " + target, std::ssize(result_.tasks));
-    Evaluation evaluation =
-        topdown::evaluate(*engine, result_.tasks, [&](size_t task) { step(task); });
+    begin("evaluate on " + target, std::ssize(scored_));
+    Evaluation evaluation = topdown::evaluate(*engine, scored_, [&](size_t task) { step(task); });
     evaluation.target = target;
-    end(std::to_string(result_.tasks.size()) + " tasks");
+    end(std::to_string(scored_.size()) + " tasks");
     return evaluation;
   }
 
@@ -105,9 +105,8 @@ class EvaluationRun {
   void compare() {
     const auto reference =
         std::ranges::find(result_.evaluations, command_.reference, &Evaluation::target);
-    for (const Evaluation& one : result_.evaluations) {
-      result_.comparisons.push_back(topdown::compare_evaluations(result_.tasks, one, *reference));
-      result_.passed &= result_.comparisons.back().passed;
+    for (Evaluation& one : result_.evaluations) {
+      one.comparison = topdown::compare_evaluations(one, *reference);
     }
   }
 
@@ -128,9 +127,9 @@ class EvaluationRun {
     const auto engine = make_engine(plain), other = make_engine(quantized);
     engine->set_watcher(hooks_.watcher);
     other->set_watcher(hooks_.watcher);
-    begin("compare on " + target, std::ssize(result_.tasks));
-    topdown::QuantizationCost cost = topdown::quantization_cost(*engine, *other, result_.tasks,
-                                                                [&](size_t task) { step(task); });
+    begin("compare on " + target, std::ssize(scored_));
+    topdown::QuantizationCost cost =
+        topdown::quantization_cost(*engine, *other, scored_, [&](size_t task) { step(task); });
     cost.weight_error = topdown::weight_error(plain.weights, quantized.weights);
     end(counted(cost.positions, "token"));
     return cost;
@@ -155,19 +154,19 @@ class EvaluationRun {
   void step(size_t task) const {
     if (hooks_.poll) hooks_.poll();
     if (!hooks_.progress) return;
-    hooks_.progress(result_.tasks[task].task.id, static_cast<int64_t>(task),
-                    std::ssize(result_.tasks));
+    hooks_.progress(scored_[task].task.id, static_cast<int64_t>(task), std::ssize(scored_));
   }
 
   const EvaluateCommand& command_;
   const CommandHooks& hooks_;
   std::vector<topdown::EvalTask> tasks_;
-  Evaluated result_;
+  std::vector<topdown::ScoredTask> scored_;  // the tasks as tokens
+  topdown::Evaluated result_;
 };
 
 }  // namespace
 
-Evaluated evaluate(const EvaluateCommand& command, const CommandHooks& hooks) {
+topdown::Evaluated evaluate(const EvaluateCommand& command, const CommandHooks& hooks) {
   return EvaluationRun(command, hooks).run();
 }
 

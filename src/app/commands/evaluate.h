@@ -3,7 +3,7 @@
 
 #include "abi/platforms.h"
 #include "app/commands/choices.h"
-#include "topdown/evaluate/quantization_cost.h"
+#include "topdown/results/evaluation.h"
 
 namespace tapml::app {
 
@@ -16,17 +16,7 @@ struct EvaluateCommand {
   bool unquantized = false;               // compares the quantized model with the original one
 };
 
-struct Evaluated {
-  std::vector<topdown::ScoredTask> tasks;
-  std::vector<topdown::Evaluation>
-      evaluations;  // the reference comes first, unless it is one of `targets`
-  std::vector<topdown::EvalComparison> comparisons;  // with the reference, if there is one
-  // With `unquantized`: on the first target, if nothing failed.
-  std::optional<topdown::QuantizationCost> cost;
-  bool passed = true;  // all logits are finite, and agree with the reference
-};
-
 // Throws, also for options that do not fit together.
-Evaluated evaluate(const EvaluateCommand& command, const CommandHooks& hooks = {});
+topdown::Evaluated evaluate(const EvaluateCommand& command, const CommandHooks& hooks = {});
 
 }  // namespace tapml::app

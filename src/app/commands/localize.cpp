@@ -73,7 +73,7 @@ Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
   for (const std::string& fault : command.faults) topdown::parse_fault(fault);
   topdown::LocalizeOptions options;
   if (!command.kernels.empty()) {
-    options.custom_sources = topdown::read_user_sources(command.kernels, command.target.target);
+    options.custom_sources = topdown::read_custom_sources(command.kernels, command.target.target);
   }
   if (hooks.checked) hooks.checked();
   options.tolerances = command.tolerance.load();

@@ -23,7 +23,8 @@ class Targets {
       target.platform.target = command.targets[t].target;
       target.fault = topdown::target_fault(command.fault, names_[t], names_);
       if (!command.kernels.empty()) {
-        target.custom_sources = topdown::read_user_sources(command.kernels, target.platform.target);
+        target.custom_sources =
+            topdown::read_custom_sources(command.kernels, target.platform.target);
       }
       if (command.state.empty()) continue;
       target.state = several() ? command.state + "/" + folders_[t] : command.state;

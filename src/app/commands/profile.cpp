@@ -5,8 +5,8 @@
 
 namespace tapml::app {
 
-Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
-                 const std::function<void(const topdown::TraceTrack& calls)>& worked) {
+topdown::Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
+                          const std::function<void(const topdown::TraceTrack& calls)>& worked) {
   if (command.max_tokens < 0) {
     throw_user("the number of tokens is negative", "--max-tokens", "0 or more",
                std::to_string(command.max_tokens));

@@ -12,15 +12,8 @@ struct ProfileCommand {
   int64_t max_tokens = 32;  // decode steps
 };
 
-struct Profiled {
-  std::string target;
-  std::vector<topdown::KernelProfile> kernels;  // most expensive first
-  double seconds = 0;                           // total
-  topdown::Ceilings ceilings;
-};
-
 // `worked`: like CommandHooks::worked, and receives the model's calls. Throws.
-Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
-                 const std::function<void(const topdown::TraceTrack& calls)>& worked = {});
+topdown::Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
+                          const std::function<void(const topdown::TraceTrack& calls)>& worked = {});
 
 }  // namespace tapml::app

@@ -81,7 +81,7 @@ SuiteReplay::SuiteReplay(ReplayCommand command, CommandHooks hooks, PlatformUnde
       target_(platform.platform.target),
       session_(std::move(platform.session)),
       sources_(command_.kernels.empty() ? std::vector<topdown::CustomSource>()
-                                        : topdown::read_user_sources(command_.kernels, target_)),
+                                        : topdown::read_custom_sources(command_.kernels, target_)),
       suite_(load(command_, hooks_)),
       reference_(*suite_),
       sandbox_(std::move(platform.platform), hooks_.cancelled),

@@ -41,13 +41,14 @@ std::string file_id(const char* path) {
 
 // Called for each object of the process until it returns nonzero: the object with our code.
 int visit_object(dl_phdr_info* info, size_t, void* result) {
-  auto here = reinterpret_cast<ElfW(Addr)>(&find_build_id);
+  auto own_address = reinterpret_cast<ElfW(Addr)>(&find_build_id);
   bool ours = false;
   std::string id;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     ElfW(Addr) start = info->dlpi_addr + segment.p_vaddr;
-    if (segment.p_type == PT_LOAD) ours |= here >= start && here < start + segment.p_memsz;
+    if (segment.p_type == PT_LOAD)
+      ours |= own_address >= start && own_address < start + segment.p_memsz;
     if (segment.p_type == PT_NOTE && id.empty()) {
       id = find_build_id(reinterpret_cast<const char*>(start), segment.p_memsz);
     }

@@ -19,7 +19,7 @@ std::vector<std::string> detect() {
   __builtin_cpu_init();
   struct Feature {
     const char* name;
-    bool here;
+    bool present;
   };
   const Feature known[] = {
       TAPML_CPU_FEATURE("adx"),         TAPML_CPU_FEATURE("aes"),
@@ -39,14 +39,14 @@ std::vector<std::string> detect() {
       TAPML_CPU_FEATURE("ssse3"),       TAPML_CPU_FEATURE("vaes"),
       TAPML_CPU_FEATURE("vpclmulqdq"),
   };
-  std::vector<std::string> here;
+  std::vector<std::string> present;
   for (const Feature& feature : known) {
-    if (feature.here) here.emplace_back(feature.name);
+    if (feature.present) present.emplace_back(feature.name);
   }
   // LLVM's feature for 512-bit registers, which LLVM assumes for every processor with avx512f.
-  if (__builtin_cpu_supports("avx512f")) here.emplace_back("evex512");
-  std::sort(here.begin(), here.end());
-  return here;
+  if (__builtin_cpu_supports("avx512f")) present.emplace_back("evex512");
+  std::sort(present.begin(), present.end());
+  return present;
 }
 
 #undef TAPML_CPU_FEATURE
@@ -55,18 +55,18 @@ std::vector<std::string> detect() {
   const unsigned long first = ::getauxval(AT_HWCAP), second = ::getauxval(AT_HWCAP2);
   struct Feature {
     const char* name;
-    bool here;
+    bool present;
   };
   const Feature known[] = {
       {"bf16", (second & HWCAP2_BF16) != 0},      {"dotprod", (first & HWCAP_ASIMDDP) != 0},
       {"fullfp16", (first & HWCAP_ASIMDHP) != 0}, {"i8mm", (second & HWCAP2_I8MM) != 0},
       {"neon", (first & HWCAP_ASIMD) != 0},       {"rdm", (first & HWCAP_ASIMDRDM) != 0},
   };
-  std::vector<std::string> here;
+  std::vector<std::string> present;
   for (const Feature& feature : known) {
-    if (feature.here) here.emplace_back(feature.name);
+    if (feature.present) present.emplace_back(feature.name);
   }
-  return here;
+  return present;
 }
 #else
 std::vector<std::string> detect() { return {}; }

@@ -19,8 +19,8 @@ class NativeGenerator : public CodeGenerator {
                   const target::Target& target) const override {
     ModuleBlob archive = archive_native(kernels, target.description);
     // Remotely or in a separate process, rely only on the system's loader, not on the JIT linker.
-    const bool here = target.endpoint.empty() && !target.description.own_process;
-    return here ? archive : link_shared(archive);
+    const bool is_local = target.endpoint.empty() && !target.description.own_process;
+    return is_local ? archive : link_shared(archive);
   }
 
   ModuleBlob portable(const ModuleBlob& module) const override {

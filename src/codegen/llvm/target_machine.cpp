@@ -48,8 +48,8 @@ std::unique_ptr<llvm::TargetMachine> make_vm(const target::Processor& processor)
 }
 
 std::string tuning_of(const target::Processor& processor) {
-  const bool here = processor.architecture == target::host_processor().architecture;
-  return here ? llvm::sys::getHostCPUName().str() : "";
+  const bool is_local = processor.architecture == target::host_processor().architecture;
+  return is_local ? llvm::sys::getHostCPUName().str() : "";
 }
 
 }  // namespace tapml::codegen

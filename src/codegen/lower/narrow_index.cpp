@@ -83,13 +83,13 @@ class Narrower {
     }
     std::move(limits_.begin(), limits_.end(), std::back_inserter(all));
     limits_.clear();
-    arith::Analyzer behind;
+    arith::Analyzer after;
     for (size_t i = 0; i < launch_.scalars.size(); ++i) {
-      behind.bind(launch_.scalars[i], least_[i], std::nullopt);
+      after.bind(launch_.scalars[i], least_[i], std::nullopt);
     }
     for (auto limit = all.rbegin(); limit != all.rend(); ++limit) {
-      if (behind.prove_less_equal(limit->value, kMost32)) continue;
-      behind.assume(le(limit->value, kMost32));
+      if (after.prove_less_equal(limit->value, kMost32)) continue;
+      after.assume(le(limit->value, kMost32));
       limits_.push_back({without_zero_divisors(limit->value), limit->most, limit->what});
     }
     std::reverse(limits_.begin(), limits_.end());

@@ -104,6 +104,8 @@ DeviceInfo describe_cl_device(const ClDevice& device) {
   info.platform = "opencl";
   info.name = device_text(device.device, CL_DEVICE_NAME);
   info.version = device_text(device.device, CL_DEVICE_VERSION);
+  const std::string driver = device_text(device.device, CL_DRIVER_VERSION);
+  if (!driver.empty()) info.version += ", driver " + driver;
   info.kind = (device.type & CL_DEVICE_TYPE_CPU) != 0   ? DeviceKind::kProcessor
               : (device.type & CL_DEVICE_TYPE_GPU) != 0 ? DeviceKind::kGpu
                                                         : DeviceKind::kUnknown;

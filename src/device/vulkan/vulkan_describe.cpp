@@ -123,8 +123,9 @@ Limits vulkan_limits(const VulkanPhysical& physical) {
   if (physical.max_buffer_bytes > 0) {
     limits.max_allocation_bytes = std::min(limits.max_allocation_bytes, physical.max_buffer_bytes);
   }
-  limits.max_bindings = std::min({says.maxPerStageDescriptorStorageBuffers,
-                                  says.maxDescriptorSetStorageBuffers, says.maxPerStageResources});
+  limits.max_bindings =
+      std::min({says.maxPerStageDescriptorStorageBuffers, says.maxDescriptorSetStorageBuffers,
+                says.maxPerStageResources, kMostVulkanBuffers});
   limits.buffer_alignment =
       std::max<int64_t>(16, static_cast<int64_t>(says.minStorageBufferOffsetAlignment));
   limits.subgroup_width = vulkan_subgroup_width(physical);

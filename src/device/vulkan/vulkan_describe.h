@@ -8,6 +8,8 @@
 
 namespace tapml::device {
 
+constexpr uint32_t kMostVulkanBuffers = 64;  // of a launch
+
 // A compute-capable device and the properties that its driver reports.
 struct VulkanPhysical {
   VkPhysicalDevice device = VK_NULL_HANDLE;

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "device/vulkan/vulkan_describe.h"
+
 namespace tapml::device {
 
 namespace {
 
 using runtime::BufferArg;
 using runtime::LaunchArgs;
-
-constexpr size_t kMostVulkanBuffers = 64;
 
 Status push_constants(const VulkanContext& context, const VulkanKernel& kernel,
                       const VulkanPipeline& pipeline, const LaunchArgs& args,

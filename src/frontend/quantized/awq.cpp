@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 
+#include "base/rounding.h"
 #include "frontend/quantized/methods.h"
 #include "frontend/quantized/number_reader.h"
 #include "ir/exceptions.h"
@@ -33,7 +34,7 @@ CodedMatrix read_awq(LayerTensors& tensors, int64_t configured_group) {
   const int64_t inputs = weight.shape()[0], width = weight.shape()[1];
   const int64_t outputs = width * kOutputsOfWord;
   const int64_t group = configured_group == 0 ? inputs : std::min(configured_group, inputs);
-  const int64_t groups = (inputs + group - 1) / group;
+  const int64_t groups = ceil_div(inputs, group);
   const HostTensor zeros = tensors.take(".qzeros", {"I32", "U32"}, {groups, width}).tensor;
   const auto scales = std::make_shared<const NumberReader>(
       tensors.take(".scales", {"F16", "BF16", "F32"}, {groups, outputs}));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/rounding.h"
 #include "base/strings.h"
 #include "frontend/quantized/methods.h"
 #include "frontend/quantized/number_reader.h"
@@ -110,7 +111,7 @@ CodedMatrix read_four_bits(LayerTensors& tensors) {
                            }
                          },
                      .stored = {weight, map}};
-  const auto scales = read_scales(tensors, state, (size + block - 1) / block, matrix.stored);
+  const auto scales = read_scales(tensors, state, ceil_div(size, block), matrix.stored);
   matrix.scale = [scales, columns, block, group = matrix.group](int64_t row, int64_t at) {
     return scales((row * columns + at * group) / block);
   };

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <span>
 
+#include "base/rounding.h"
 #include "frontend/quantized/group_order.h"
 #include "frontend/quantized/methods.h"
 #include "frontend/quantized/number_reader.h"
@@ -40,7 +41,7 @@ class GptqReader {
     }
     const int64_t inputs = shape[0] * kWordBits / bits, outputs = shape[1];
     const int64_t group = config_.group == 0 ? inputs : std::min(config_.group, inputs);
-    const int64_t groups = (inputs + group - 1) / group;
+    const int64_t groups = ceil_div(inputs, group);
     if (outputs * bits % kWordBits != 0) {
       tensors.refuse(
           ".qweight", "has a number of outputs whose zeros are not whole words",

@@ -5,13 +5,15 @@
 #include <span>
 #include <string>
 
+#include "base/rounding.h"
+
 namespace tapml::frontend {
 
 std::vector<int32_t> read_group_order(LayerTensors& tensors, std::string_view suffix,
                                       int64_t inputs, int64_t size) {
   const HostTensor index = tensors.take(suffix, {"I32"}, {inputs}).tensor;
   const std::span<const int32_t> groups = index.values<int32_t>();
-  const int64_t count = (inputs + size - 1) / size;
+  const int64_t count = ceil_div(inputs, size);
   for (size_t i = 0; i < groups.size(); ++i) {
     if (groups[i] >= 0 && groups[i] < count) continue;
     tensors.refuse(suffix, "names a group that does not exist", "0 to " + std::to_string(count - 1),

@@ -39,8 +39,7 @@ std::vector<std::string> passes_to_leave_out() {
 std::vector<const pipeline::PassInfo*> passes_to_shuffle() {
   std::vector<const pipeline::PassInfo*> passes;
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
-    const bool any_target = pass.run && !pass.not_by_name;
-    if (any_target && (pass.is_common() || pass.is_by_name_only())) passes.push_back(&pass);
+    if (pass.run && (pass.is_common() || pass.is_by_name_only())) passes.push_back(&pass);
   }
   return passes;
 }

@@ -17,7 +17,7 @@ SamplerOptions drawn_options(const SamplerOptions& options) {
   return options.temperature > 0 ? options : SamplerOptions{.temperature = 1, .top_k = 1};
 }
 
-Result<ChosenToken> choose_here(const RowToChoose& row, std::span<const float> logits) {
+Result<ChosenToken> choose_on_host(const RowToChoose& row, std::span<const float> logits) {
   TAPML_TRY(check_logits(logits));
   ChosenToken chosen;
   if (is_on_host(row)) {
@@ -74,9 +74,9 @@ Status draw(Engine::State& state, const Tensor& logits, std::span<RowToChoose> r
 Status choose_tokens(Engine::State& state, const Tensor& logits, std::span<RowToChoose> rows) {
   const bool is_random = std::ranges::any_of(
       rows, [](const RowToChoose& row) { return row.sampler->temperature > 0; });
-  const bool here = std::ranges::any_of(rows, is_on_host);
-  if (!here && is_random && state.draws()) return draw(state, logits, rows);
-  if (!here && !is_random && state.samples_in_model) {
+  const bool on_host = std::ranges::any_of(rows, is_on_host);
+  if (!on_host && is_random && state.draws()) return draw(state, logits, rows);
+  if (!on_host && !is_random && state.samples_in_model) {
     TAPML_ASSIGN(const HostTensor tokens, state.most_likely(logits));
     for (size_t i = 0; i < rows.size(); ++i)
       rows[i].chosen = chosen_there(tokens.values<int32_t>()[i]);
@@ -85,7 +85,7 @@ Status choose_tokens(Engine::State& state, const Tensor& logits, std::span<RowTo
   TAPML_ASSIGN(const HostTensor bytes, state.bytes_of(logits));
   const auto width = static_cast<size_t>(state.model.vocabulary);
   for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].chosen = choose_here(rows[i], bytes.values<float>().subspan(i * width, width));
+    rows[i].chosen = choose_on_host(rows[i], bytes.values<float>().subspan(i * width, width));
   }
   return {};
 }

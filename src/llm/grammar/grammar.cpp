@@ -212,10 +212,10 @@ class GrammarParser {
       TAPML_TRY(add_choice(rule, run));
       skip(depth > 0);
       // A choice may go on in the next line.
-      const size_t here = at_;
+      const size_t at = at_;
       skip(true);
       if (at_ < text_.size() && text_[at_] == '|') continue;
-      if (depth == 0) at_ = here;
+      if (depth == 0) at_ = at;
     } while (take("|"));
     return {};
   }
@@ -524,8 +524,8 @@ Status Grammar::check(const std::vector<std::string>& names, const std::string& 
     std::vector<Visit> path = {{start, 0, choices_[start].front()}};
     marks[start] = Mark::kOpen;
     while (!path.empty()) {
-      Visit& here = path.back();
-      const Element& one = element(here.at);
+      Visit& visit = path.back();
+      const Element& one = element(visit.at);
       if (one.kind == Element::Kind::kRule) {
         const auto next = static_cast<size_t>(one.index);
         if (marks[next] == Mark::kOpen) {
@@ -539,14 +539,14 @@ Status Grammar::check(const std::vector<std::string>& names, const std::string& 
           continue;
         }
         if (nullable[next]) {
-          ++here.at;
+          ++visit.at;
           continue;
         }
       }
-      if (++here.choice < choices_[here.rule].size()) {
-        here.at = choices_[here.rule][here.choice];
+      if (++visit.choice < choices_[visit.rule].size()) {
+        visit.at = choices_[visit.rule][visit.choice];
       } else {
-        marks[here.rule] = Mark::kDone;
+        marks[visit.rule] = Mark::kDone;
         path.pop_back();
       }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "ir/exceptions.h"
 #include "models/architectures/architectures.h"
 #include "models/blocks/layer.h"
@@ -120,7 +121,7 @@ int64_t read_inner(const JsonObjectReader& json, const char* key, int64_t width)
       throw_error(json.field_error("block_ffn_dim_multiplier", "makes the width too large",
                                    "at most " + std::to_string(kMaxWidth)));
     }
-    inner = (static_cast<int64_t>(scaled) + multiple - 1) / multiple * multiple;
+    inner = round_up(static_cast<int64_t>(scaled), multiple);
   }
   if (inner >= 1) return inner;
   throw_error(json.field_error(key, "leaves a width of 0", "a larger width"));

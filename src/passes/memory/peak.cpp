@@ -312,15 +312,14 @@ class PeakFinder::Simulation {
   }
 
   template <class F>
-  Held result_of(const Held& from, const CallNode& call, F&& unit_here) {
+  Held result_of(const Held& from, const CallNode& call, F&& unit_of) {
     Held result;
     result.maybe = from.maybe;
-    for (size_t unit : from.units) result.units.insert(unit_here(unit));
+    for (size_t unit : from.units) result.units.insert(unit_of(unit));
     for (size_t param : from.params) {
       if (param < call.args.size()) result = either(result, value_of(call.args[param]));
     }
-    for (const Held& field : from.fields)
-      result.fields.push_back(result_of(field, call, unit_here));
+    for (const Held& field : from.fields) result.fields.push_back(result_of(field, call, unit_of));
     return result;
   }
 

@@ -94,7 +94,7 @@ std::optional<Fit> StorageInProgress::find_fit(const MemoryItem& item, Sizes& si
   };
   int32_t offset = sizes.add(0);
   int64_t known = 0;
-  double behind = -1;  // typical end of the items below `offset`
+  double last_end = -1;  // typical end of the items below `offset`
   auto conflicts = [&](const Placed& one) {
     return one.first <= item.last && item.first <= one.last;
   };
@@ -104,7 +104,7 @@ std::optional<Fit> StorageInProgress::find_fit(const MemoryItem& item, Sizes& si
     if (!options.offsets || item.escapes) return std::nullopt;
     // A gap before it, if that is proved against all that follow.
     double slack = sizes.typical(one.offset) - sizes.typical(offset) - sizes.typical(item.size);
-    if (slack >= 0 && behind < sizes.typical(one.offset)) {
+    if (slack >= 0 && last_end < sizes.typical(one.offset)) {
       int32_t end = sizes.sum(offset, item.size);
       bool free = end >= 0;
       for (size_t j = i; free && j < placed_.size(); ++j) {
@@ -114,7 +114,7 @@ std::optional<Fit> StorageInProgress::find_fit(const MemoryItem& item, Sizes& si
       if (fit) fit->waste = slack;
       offer(fit);
     }
-    behind = std::max(behind, sizes.typical(one.end));
+    last_end = std::max(last_end, sizes.typical(one.end));
     int32_t next = sizes.aligned(one.end);
     if (next < 0) return best;
     if (sizes.at_most(offset, next)) {

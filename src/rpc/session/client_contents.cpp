@@ -46,7 +46,7 @@ struct ClientSession::Sent {
 };
 
 Status ClientSession::send_parts(uint64_t blob, std::span<const std::byte> bytes,
-                                 const Sha256Digest* hash, Sent& told,
+                                 const Sha256Digest* hash, Sent& progress,
                                  const runtime::Deadline& deadline) noexcept {
   TAPML_TRY(link_->post([&](Builder& builder) {
     flatbuffers::Offset<flatbuffers::Vector<uint8_t>> digest;
@@ -55,7 +55,7 @@ Status ClientSession::send_parts(uint64_t blob, std::span<const std::byte> bytes
   }));
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min(bytes.size(), peer_.part_bytes));
-    told.tell();
+    progress.tell();
     Status sent = link_->post_bytes(
         [&](Builder& builder, uint64_t unpacked) {
           return wire::CreateBlobPart(builder, blob, unpacked);
@@ -66,7 +66,7 @@ Status ClientSession::send_parts(uint64_t blob, std::span<const std::byte> bytes
       return sent;
     }
     bytes = bytes.subspan(part.size());
-    told.done += std::ssize(part);
+    progress.done += std::ssize(part);
   }
   return {};
 }
@@ -80,9 +80,9 @@ Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes,
                                                           std::to_string(peer_.module_bytes)));
   }
   const uint64_t blob = new_handle();
-  Sent told{*this, std::ssize(bytes)};
+  Sent progress{*this, std::ssize(bytes)};
   if (!keeps_contents() || bytes.size() < kSmallContent) {
-    TAPML_TRY(send_parts(blob, bytes, nullptr, told, deadline));
+    TAPML_TRY(send_parts(blob, bytes, nullptr, progress, deadline));
     return blob;
   }
   const Sha256Digest hash = sha256(bytes);
@@ -98,7 +98,7 @@ Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes,
     return fail(std::move(found).error());
   }
   if (reply.answer<wire::Missing>()) {
-    TAPML_TRY(send_parts(blob, bytes, &hash, told, deadline));
+    TAPML_TRY(send_parts(blob, bytes, &hash, progress, deadline));
   } else {
     bytes_found_ += static_cast<int64_t>(bytes.size());
   }
@@ -112,8 +112,8 @@ Status ClientSession::write_contents(StreamId stream, std::span<const ContentWri
   const size_t most = std::min<uint64_t>(kContentBytes, peer_.module_bytes);
   std::deque<Piece> pieces;
   Status status;
-  Sent told{*this};
-  for (const ContentWrite& content : contents) told.total += std::ssize(content.bytes);
+  Sent progress{*this};
+  for (const ContentWrite& content : contents) progress.total += std::ssize(content.bytes);
   for (const ContentWrite& content : contents) {
     BufferRange to = content.to;
     std::span<const std::byte> rest = content.bytes;
@@ -136,8 +136,8 @@ Status ClientSession::write_contents(StreamId stream, std::span<const ContentWri
     }
     if (status) status = write(stream, to, rest);
     if (!status) break;
-    told.done += std::ssize(rest);
-    told.tell();
+    progress.done += std::ssize(rest);
+    progress.tell();
   }
   for (Piece& piece : pieces) {
     // The pending replies must not outlive this stack frame.
@@ -149,12 +149,12 @@ Status ClientSession::write_contents(StreamId stream, std::span<const ContentWri
     if (!status) continue;
     if (!piece.reply.answer<wire::Missing>()) {
       bytes_found_ += static_cast<int64_t>(piece.bytes.size());
-      told.done += std::ssize(piece.bytes);
-      told.tell();
+      progress.done += std::ssize(piece.bytes);
+      progress.tell();
       continue;
     }
     const uint64_t blob = new_handle();
-    status = send_parts(blob, piece.bytes, &piece.hash, told, deadline);
+    status = send_parts(blob, piece.bytes, &piece.hash, progress, deadline);
     if (!status) continue;
     status = link_->post([&](Builder& builder) {
       return wire::CreateWriteBlob(builder, raw_handle(stream), raw_handle(piece.to.buffer),

@@ -97,7 +97,7 @@ class ClientSession final : public RemoteSession {
   // Uploads a named blob, with the hash for the other side to check, or null.
   struct Sent;
   Status send_parts(uint64_t blob, std::span<const std::byte> bytes, const Sha256Digest* hash,
-                    Sent& told, const runtime::Deadline& deadline) noexcept;
+                    Sent& progress, const runtime::Deadline& deadline) noexcept;
   bool keeps_contents() const { return (peer_.capabilities & kCapabilityContent) != 0; }
   Status finish_all() noexcept;
 

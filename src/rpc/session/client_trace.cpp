@@ -13,7 +13,7 @@ using Builder = flatbuffers::FlatBufferBuilder;
 
 // Round trips per comparison: the quickest has the most precise midpoint.
 constexpr int kPings = 12;
-// Limit on the bytes of event names: events share them in the message, but not here.
+// Limit on the bytes of event names: events share them in the message, but not once they are read.
 constexpr size_t kMostNameBytes = size_t{256} << 20;
 
 }  // namespace
@@ -56,7 +56,7 @@ Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
       std::max(1.0, static_cast<double>(clock_.there) - static_cast<double>(begin.there));
   const double slope =
       (static_cast<double>(clock_.ahead) - static_cast<double>(begin.ahead)) / span;
-  const auto here = [&](int64_t there) {
+  const auto to_local = [&](int64_t there) {
     const double since = static_cast<double>(there) - static_cast<double>(begin.there);
     // The clock of a hostile server may be further away than the type can hold.
     constexpr double kMost = 9e18;
@@ -87,7 +87,7 @@ Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
         return fail(protocol_error("a trace has more events than a session keeps"));
       }
       events.push_back({static_cast<TraceEvent::Kind>(event->kind()), true, shown_text(name),
-                        here(event->start()), event->duration(), event->bytes()});
+                        to_local(event->start()), event->duration(), event->bytes()});
     }
   }
   return events;

@@ -125,12 +125,12 @@ Status RemoteVirtualMachine::take_times(const wire::Timed* timed) noexcept {
         call.duration() < 0) {
       return fail(protocol_error("the time of a call is malformed"));
     }
-    runtime::TimedCall here{call.site(), call.sequence(), {}, 0, call.duration()};
-    if (scalars > 0) here.scalars.assign(call.scalars()->begin(), call.scalars()->end());
+    runtime::TimedCall local{call.site(), call.sequence(), {}, 0, call.duration()};
+    if (scalars > 0) local.scalars.assign(call.scalars()->begin(), call.scalars()->end());
     // Unsigned arithmetic wraps around, whatever the other side sends.
-    here.start =
+    local.start =
         static_cast<int64_t>(static_cast<uint64_t>(call.start()) - static_cast<uint64_t>(ahead_));
-    TAPML_TRY(timing_->timed(here));
+    TAPML_TRY(timing_->timed(local));
   }
   return {};
 }
@@ -409,8 +409,8 @@ Result<Value> RemoteVirtualMachine::run(std::string_view function, std::span<con
   if (!value || !dispatcher_) note_writes(run);
   if (value && run.called && session_.recalls()) run.called->cache = std::move(run.cache);
   // If the other side itself reports the failure, nothing of the call is left there.
-  const bool failed_there = reply.answered() && reply.answer<wire::Failure>();
-  if (!value && asked && !failed_there) give_up(run);
+  const bool failed_remotely = reply.answered() && reply.answer<wire::Failure>();
+  if (!value && asked && !failed_remotely) give_up(run);
   if (!value && dispatcher_) session_.forget(wire::HandleKind::Buffer, run.lent, kMostNames);
   return value;
 }

@@ -19,20 +19,20 @@ class ServerCore::Capture final : public runtime::CaptureSink {
   Capture(ServerCore& core, const Executable& executable, runtime::CapturePlan plan)
       : core_(core), observer_(executable, std::move(plan), *this) {}
 
-  bool has(const std::string& hash) noexcept override { return there_.contains(hash); }
+  bool has(const std::string& hash) noexcept override { return known_.contains(hash); }
   Status content(const std::string& hash, const HostTensor& tensor, bool) noexcept override;
   Status call(runtime::CapturedCall call) noexcept override;
 
   void know(std::string hash) {
-    if (there_.size() >= kMostContents) there_.clear();
-    there_.insert(std::move(hash));
+    if (known_.size() >= kMostContents) known_.clear();
+    known_.insert(std::move(hash));
   }
-  void forget(const std::string& hash) { there_.erase(hash); }
+  void forget(const std::string& hash) { known_.erase(hash); }
   runtime::Observer& observer() { return observer_; }
 
  private:
   ServerCore& core_;
-  std::unordered_set<std::string> there_;
+  std::unordered_set<std::string> known_;
   runtime::CaptureObserver observer_;
 };
 

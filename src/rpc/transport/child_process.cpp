@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "io/host/child_environment.h"
+#include "rpc/transport/error_relay.h"
 
 namespace tapml::rpc {
 
@@ -17,8 +18,11 @@ namespace {
 
 class CommandChannel final : public StreamChannel {
  public:
-  CommandChannel(FileDescriptor socket, std::string peer, pid_t child)
-      : StreamChannel(std::move(socket), FileDescriptor(), std::move(peer)), child_(child) {}
+  CommandChannel(FileDescriptor socket, std::string peer, pid_t child,
+                 std::unique_ptr<ErrorRelay> errors)
+      : StreamChannel(std::move(socket), FileDescriptor(), std::move(peer)),
+        child_(child),
+        errors_(std::move(errors)) {}
   ~CommandChannel() override {
     close();  // the program reads the end of its input
     if (ended_within(std::chrono::seconds(2))) return;
@@ -42,6 +46,7 @@ class CommandChannel final : public StreamChannel {
   }
 
   pid_t child_;
+  std::unique_ptr<ErrorRelay> errors_;
 };
 
 std::vector<std::string> split_command(const std::string& command) {
@@ -79,10 +84,13 @@ Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> argument
   for (std::string& word : arguments) argv.push_back(word.data());
   argv.push_back(nullptr);
   TAPML_ASSIGN(auto ends, make_socket_pair());
+  FileDescriptor messages;
+  TAPML_ASSIGN(auto errors, ErrorRelay::start(messages));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends.second.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends.second.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, messages.get(), STDERR_FILENO);
   // The program starts with the signals of a fresh process, even if this thread blocks some.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -103,7 +111,7 @@ Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> argument
                                "cannot start " + in_quotes(arguments[0]) + ": " + errno_text(error),
                                name, start_hint(arguments[0], error)));
   }
-  return std::make_unique<CommandChannel>(std::move(ends.first), name, child);
+  return std::make_unique<CommandChannel>(std::move(ends.first), name, child, std::move(errors));
 }
 
 }  // namespace tapml::rpc

@@ -27,7 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kTick{50};  // between two checks of `stop` and the requests
+constexpr std::chrono::milliseconds kServerTick{
+    50};  // between two checks of `stop` and the requests
 constexpr std::chrono::milliseconds kLingering{1000};
 constexpr std::chrono::milliseconds kFarewell{100};  // for a client that does not read
 constexpr size_t kMostLingering = 64;
@@ -128,7 +129,7 @@ void ProcessServer::wait_for_news() noexcept {
     polled_.push_back({one.connection.in.get(), POLLIN, 0});
   }
   // A signal interrupts this, so that setting `stop` takes effect at once.
-  if (::poll(polled_.data(), polled_.size(), static_cast<int>(kTick.count())) < 0) {
+  if (::poll(polled_.data(), polled_.size(), static_cast<int>(kServerTick.count())) < 0) {
     for (pollfd& one : polled_) one.revents = 0;
   }
 }
@@ -203,7 +204,7 @@ void ProcessServer::accept_all() noexcept {
     connection.in = listener_->accept();
     if (!connection.in.valid()) {
       // Out of descriptors: pending connections stay in the queue for a moment.
-      if (errno == EMFILE || errno == ENFILE) accept_again_ = Clock::now() + 10 * kTick;
+      if (errno == EMFILE || errno == ENFILE) accept_again_ = Clock::now() + 10 * kServerTick;
       return;
     }
     const std::string peer = peer_key(connection.in.get());
@@ -296,7 +297,7 @@ void ProcessServer::end_all() noexcept {
   workers_.clear();
   if (!relays_) return;
   lingering_.clear();  // each relay sees the end of its connection
-  relays_->end_all(kLingering + kTick);
+  relays_->end_all(kLingering + kServerTick);
 }
 
 }  // namespace

@@ -147,13 +147,13 @@ void Panels::start(const Var& item) {
 
 Stmt Panels::body(const Var& item) {
   start(item);
-  rows_here_ = at_most(t_.block, rows_, first_row_);
-  tiles_ = rows_here_.is_int() ? PrimExpr(ceil_div(rows_here_->int_value, t_.rows))
-                               : ceil_div(rows_here_, t_.rows);
+  panel_rows_ = at_most(t_.block, rows_, first_row_);
+  tiles_ = panel_rows_.is_int() ? PrimExpr(ceil_div(panel_rows_->int_value, t_.rows))
+                                : ceil_div(panel_rows_, t_.rows);
   const PrimExpr& steps = stage_.reduction[0].extent;
   Var piece = make_var("piece");
   first_step_ = piece * t_.steps;
-  steps_here_ = at_most(t_.steps, steps, first_step_);
+  panel_steps_ = at_most(t_.steps, steps, first_step_);
   const bool is_there = packed_ && packed_->dtype == panel_->dtype;
   Stmt part = is_there ? multiply() : make_seq({packed_ ? unpack() : pack(), multiply()});
   Stmt pieces = make_for(piece, ceil_div(steps, t_.steps), part);
@@ -167,8 +167,8 @@ Stmt Panels::single_row(const Var& item) {
   start(item);
   first_row_ = 0;
   first_step_ = 0;
-  steps_here_ = stage_.reduction[0].extent;
-  rows_here_ = 1;
+  panel_steps_ = stage_.reduction[0].extent;
+  panel_rows_ = 1;
   tiles_ = 1;
   const Buffer block_sums = sums_;
   sums_ = make_buffer(stage_.out->name + "_row", stage_.out->dtype, {1, t_.lanes}, Scope::kLocal);
@@ -217,7 +217,7 @@ Stmt Panels::pack_all() {
   panel_number_ = at_.at(panel.var.get());
   first_lane_ = panel_number_ * t_.lanes;
   first_step_ = at_.at(piece.var.get()) * t_.steps;
-  steps_here_ = at_most(t_.steps, steps, first_step_);
+  panel_steps_ = at_most(t_.steps, steps, first_step_);
   filling_ = true;
   Stmt fill = pack();
   filling_ = false;
@@ -244,7 +244,7 @@ Stmt Panels::steps(VarMap& values, const std::function<Stmt(std::vector<PrimExpr
   Stmt loops = body(index);
   for (size_t i = vars.size(); i-- > 0;) {
     if (i == 0 && group) loops = group(std::move(loops));
-    loops = make_for(vars[i], i == 0 ? steps_here_ : stage_.reduction[i].extent, loops);
+    loops = make_for(vars[i], i == 0 ? panel_steps_ : stage_.reduction[i].extent, loops);
   }
   return loops;
 }
@@ -317,7 +317,7 @@ Stmt Panels::pack_along_lanes(bool whole) const {
 // is copied line by line.
 Stmt Panels::pack_along_steps(bool whole) const {
   Var chunk = make_var("chunk"), group = make_var("group");
-  const PrimExpr steps_in_chunk = at_most(t_.side, steps_here_, chunk * t_.side);
+  const PrimExpr steps_in_chunk = at_most(t_.side, panel_steps_, chunk * t_.side);
   auto square = [&](const PrimExpr& steps, ForKind lanes_kind, ForKind steps_kind) {
     Var lane = make_var(product_.lane.var->name), step = make_var("step");
     PrimExpr at = chunk * t_.side + step, lane_at = group * t_.side + lane;
@@ -334,7 +334,8 @@ Stmt Panels::pack_along_steps(bool whole) const {
       tile = make_if(le(PrimExpr(t_.side), steps_in_chunk), tile, lines);
     }
   }
-  return make_for(chunk, ceil_div(steps_here_, t_.side), make_for(group, t_.lanes / t_.side, tile));
+  return make_for(chunk, ceil_div(panel_steps_, t_.side),
+                  make_for(group, t_.lanes / t_.side, tile));
 }
 
 bool Panels::runs_along_steps() const {
@@ -422,7 +423,7 @@ Stmt Panels::write() const {
       return make_store(stage_.final_out, indices, expr(stage_.final_value));
     });
   };
-  return make_for(row, rows_here_, with_rows(1, row, false, row_of));
+  return make_for(row, panel_rows_, with_rows(1, row, false, row_of));
 }
 
 // `values` with the row iterators set to row `row` of the block. If a tile extends past the last

@@ -100,7 +100,7 @@ class Panels {
   tir::Buffer panel_, sums_, packed_;
   bool filling_ = false;  // packing writes to `packed_`
   VarMap at_;
-  PrimExpr panel_number_, first_lane_, first_row_, first_step_, rows_here_, steps_here_, tiles_;
+  PrimExpr panel_number_, first_lane_, first_row_, first_step_, panel_rows_, panel_steps_, tiles_;
 };
 
 }  // namespace tapml::schedule

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "ir/exceptions.h"
-#include "topdown/results/json_archive.h"
 
 namespace tapml::topdown {
 
@@ -47,7 +46,7 @@ Evaluation evaluate(llm::Engine& engine, const std::vector<ScoredTask>& tasks,
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (before) before(i);
     const ScoredTask& task = tasks[i];
-    TaskScore score;
+    TaskScore score = {.id = task.task.id, .kind = task.task.kind};
     double least = std::numeric_limits<double>::infinity();
     for (size_t c = 0; c < task.texts.size(); ++c) {
       const ScoredText& text = task.texts[c];
@@ -74,21 +73,17 @@ Evaluation evaluate(llm::Engine& engine, const std::vector<ScoredTask>& tasks,
     } else {
       score.choice = -1;
     }
-    result.kinds[task.task.kind].add(score);
-    result.total.add(score);
-    result.scores.push_back(score);
+    result.add(std::move(score));
   }
   result.seconds = seconds_now() - start;
   return result;
 }
 
-EvalComparison compare_evaluations(const std::vector<ScoredTask>& tasks,
-                                   const Evaluation& evaluation, const Evaluation& reference) {
+EvalComparison compare_evaluations(const Evaluation& evaluation, const Evaluation& reference) {
   EvalComparison result;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    if (evaluation.scores[i].correct != reference.scores[i].correct) {
-      result.flipped.push_back(tasks[i].task.id);
-    }
+  for (size_t i = 0; i < evaluation.scores.size(); ++i) {
+    const TaskScore& score = evaluation.scores[i];
+    if (score.correct != reference.scores[i].correct) result.flipped.push_back(score.id);
   }
   result.tasks_off = std::abs(evaluation.total.correct - reference.total.correct);
   const double is = evaluation.total.mean_nll(), was = reference.total.mean_nll();
@@ -97,50 +92,6 @@ EvalComparison compare_evaluations(const std::vector<ScoredTask>& tasks,
   result.passed = evaluation.failure.empty() && std::isfinite(is) &&
                   result.tasks_off <= kMostTasksOff && result.nll_off <= kMostNllOff;
   return result;
-}
-
-Json evaluation_json(const std::vector<ScoredTask>& tasks, const Evaluation& evaluation,
-                     const EvalComparison* comparison) {
-  auto total = [](const EvalTotal& sum, bool scored) {
-    Json json = Json::object({{"tasks", Json::integer(sum.tasks)},
-                              {"tokens", Json::integer(sum.tokens)},
-                              {"nll", real(sum.mean_nll())},
-                              {"perplexity", real(sum.perplexity())}});
-    if (scored) json.set("correct", Json::integer(sum.correct));
-    return json;
-  };
-  Json json = total(evaluation.total, true);
-  json.set("target", Json::string(evaluation.target));
-  json.set("scored", Json::integer(evaluation.scored()));
-  Json kinds = Json::object();
-  for (const auto& [kind, sum] : evaluation.kinds) {
-    kinds.set(task_kind_name(kind), total(sum, kind != TaskKind::kPerplexity));
-  }
-  json.set("kinds", std::move(kinds));
-  std::vector<Json> results;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    const TaskScore& score = evaluation.scores[i];
-    Json one = Json::object({{"id", Json::string(tasks[i].task.id)},
-                             {"nll", real(score.nll)},
-                             {"tokens", Json::integer(score.tokens)}});
-    if (tasks[i].task.kind != TaskKind::kPerplexity) {
-      one.set("correct", Json::boolean(score.correct));
-    }
-    if (score.choice >= 0) one.set("choice", Json::integer(score.choice));
-    results.push_back(std::move(one));
-  }
-  json.set("results", Json::array(std::move(results)));
-  json.set("failure", Json::string(evaluation.failure));
-  json.set("seconds", real(evaluation.seconds));
-  if (comparison) {
-    std::vector<Json> flipped;
-    for (const std::string& id : comparison->flipped) flipped.push_back(Json::string(id));
-    json.set("passed", Json::boolean(comparison->passed));
-    json.set("flipped", Json::array(std::move(flipped)));
-    json.set("tasks_off", Json::integer(comparison->tasks_off));
-    json.set("nll_off", real(comparison->nll_off));
-  }
-  return json;
 }
 
 }  // namespace tapml::topdown

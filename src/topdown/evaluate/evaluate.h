@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "io/json.h"
 #include "llm/engine.h"
 #include "topdown/evaluate/eval_tasks.h"
+#include "topdown/results/evaluation.h"
 
 namespace tapml::topdown {
 
@@ -29,11 +29,7 @@ TextScore score_text(const HostTensor& logits, const ScoredText& text);
 Evaluation evaluate(llm::Engine& engine, const std::vector<ScoredTask>& tasks,
                     const std::function<void(size_t task)>& before = {});
 
-EvalComparison compare_evaluations(const std::vector<ScoredTask>& tasks,
-                                   const Evaluation& evaluation, const Evaluation& reference);
-
-// `comparison` may be null.
-Json evaluation_json(const std::vector<ScoredTask>& tasks, const Evaluation& evaluation,
-                     const EvalComparison* comparison);
+// Of the same tasks.
+EvalComparison compare_evaluations(const Evaluation& evaluation, const Evaluation& reference);
 
 }  // namespace tapml::topdown

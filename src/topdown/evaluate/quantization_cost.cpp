@@ -6,7 +6,6 @@
 #include "models/quantization.h"
 #include "op/reference/quantization.h"
 #include "topdown/reference_run/divergence.h"
-#include "topdown/results/json_archive.h"
 
 namespace tapml::topdown {
 
@@ -62,14 +61,6 @@ QuantizationCost quantization_cost(llm::Engine& plain, llm::Engine& quantized,
     cost.nll /= static_cast<double>(cost.positions);
   }
   return cost;
-}
-
-Json quantization_cost_json(const QuantizationCost& cost) {
-  return Json::object({{"weight_error", real(cost.weight_error)},
-                       {"positions", Json::integer(cost.positions)},
-                       {"kl_mean", real(cost.kl_mean)},
-                       {"kl_max", real(cost.kl_max)},
-                       {"unquantized_nll", real(cost.nll)}});
 }
 
 }  // namespace tapml::topdown

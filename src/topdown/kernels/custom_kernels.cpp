@@ -50,7 +50,7 @@ void warn_of_no_kernel(const CustomSource& source, const std::vector<std::string
 
 }  // namespace
 
-std::string user_source_ending(const target::Target& target) {
+std::string custom_source_ending(const target::Target& target) {
   const target::Description& platform = target.description;
   if (!platform.kernel_language.ending.empty()) return platform.kernel_language.ending;
   std::string taken;
@@ -63,9 +63,9 @@ std::string user_source_ending(const target::Target& target) {
              "one of " + taken, platform.platform);
 }
 
-std::vector<CustomSource> read_user_sources(const std::string& folder,
-                                            const target::Target& target) {
-  const std::string ending = user_source_ending(target);
+std::vector<CustomSource> read_custom_sources(const std::string& folder,
+                                              const target::Target& target) {
+  const std::string ending = custom_source_ending(target);
   std::vector<std::string> files;
   std::error_code error;
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
@@ -79,7 +79,7 @@ std::vector<CustomSource> read_user_sources(const std::string& folder,
   std::sort(files.begin(), files.end());
   std::vector<CustomSource> sources;
   for (const std::string& file : files) {
-    sources.push_back(parse_user_source(file, unwrap(read_text_file(file))));
+    sources.push_back(parse_custom_source(file, unwrap(read_text_file(file))));
   }
   if (sources.empty()) log_warning(folder + " has no file *" + ending + ": no kernel is replaced");
   return sources;

@@ -14,12 +14,12 @@ namespace tapml::topdown {
 
 // The file extension of sources for a target: ".cl", ".comp", ".c". UserError for a platform that
 // does not support custom kernels.
-std::string user_source_ending(const target::Target& target);
+std::string custom_source_ending(const target::Target& target);
 
 // The sources in a folder that are in the target's language, by name. UserError for a folder or a
 // header that cannot be read; a warning (base/log) if there is none.
-std::vector<CustomSource> read_user_sources(const std::string& folder,
-                                            const target::Target& target);
+std::vector<CustomSource> read_custom_sources(const std::string& folder,
+                                              const target::Target& target);
 
 // Whether the header names `kernel`, with or without its hash.
 bool names_kernel(const CustomSource& source, const std::string& kernel);

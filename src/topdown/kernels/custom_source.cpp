@@ -250,7 +250,7 @@ class HeaderReader {
 
 }  // namespace
 
-CustomSource parse_user_source(const std::string& file, const std::string& text) {
+CustomSource parse_custom_source(const std::string& file, const std::string& text) {
   return HeaderReader(file, text).run();
 }
 

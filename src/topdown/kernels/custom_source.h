@@ -13,7 +13,7 @@ struct CustomSource : codegen::CustomSource {
 };
 
 // UserError with file, line and what is expected for a missing or malformed header.
-CustomSource parse_user_source(const std::string& file, const std::string& text);
+CustomSource parse_custom_source(const std::string& file, const std::string& text);
 
 // The parameters of `func` without workspaces, as the text of a signature on one line: "(x:
 // Buffer((n, 8), f32), out y: Buffer((n,), f32), n: i64)".

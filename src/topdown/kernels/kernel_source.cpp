@@ -45,7 +45,7 @@ KernelSource kernel_source(const Module& fixed, const std::string& name,
     source.language = generator.language();
     // A platform without custom kernels has no such ending.
     const std::string& own = target.description.kernel_language.ending;
-    source.ending = own.empty() ? "." + target.description.code : own;
+    source.ending = own.empty() ? "." + source.language : own;
   } else if (assembly) {
     source.code = generator.disassembly(launches, target);
     if (source.code.empty()) return source;

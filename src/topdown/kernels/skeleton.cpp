@@ -140,7 +140,7 @@ Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
 
 std::string kernel_skeleton(const Module& fixed, const std::string& name,
                             const target::Target& target) {
-  user_source_ending(target);  // throws if it has no language
+  custom_source_ending(target);  // throws if it has no language
   const tir::PrimFunc& func = passes::kernel_implementation(fixed, name);
   const target::Description& description = target.description;
   const Plain plain = plain_launches(func, name, target, schedule::fallback(func, target).func);

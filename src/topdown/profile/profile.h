@@ -24,6 +24,13 @@ struct KernelProfile {
   double share(const Ceilings& ceilings) const;
 };
 
+struct Profiled {
+  std::string target;
+  std::vector<KernelProfile> kernels;  // most expensive first
+  double seconds = 0;                  // total
+  Ceilings ceilings;
+};
+
 // Adds up the times that a VM reports (VirtualMachine::set_timing): the sum over kernels is the
 // device's computing time, and less than the run, which is slower with timing.
 class Profiler : public runtime::TimingSink {

@@ -10,7 +10,7 @@ namespace {
 using runtime::TraceEvent;
 
 // Rows of a process: local and remote events.
-constexpr int64_t kHere = 1, kThere = 2;
+constexpr int64_t kLocal = 1, kRemote = 2;
 
 const char* kind_name(TraceEvent::Kind kind) {
   switch (kind) {
@@ -44,10 +44,10 @@ Json chrome_trace(const std::vector<TraceTrack>& tracks) {
   std::vector<Json> events;
   int64_t process = 0;
   for (const TraceTrack& track : tracks) {
-    events.push_back(name_event("process_name", ++process, kHere, track.name));
-    events.push_back(name_event("thread_name", process, kHere, "local"));
+    events.push_back(name_event("process_name", ++process, kLocal, track.name));
+    events.push_back(name_event("thread_name", process, kLocal, "local"));
     if (std::ranges::any_of(track.events, &TraceEvent::remote)) {
-      events.push_back(name_event("thread_name", process, kThere, "remote"));
+      events.push_back(name_event("thread_name", process, kRemote, "remote"));
     }
     for (size_t i = 0; i < track.events.size(); ++i) {
       const TraceEvent& event = track.events[i];
@@ -60,7 +60,7 @@ Json chrome_trace(const std::vector<TraceTrack>& tracks) {
                                      {"ts", Json::number(microseconds(event.start - zero))},
                                      {"dur", Json::number(microseconds(event.duration))},
                                      {"pid", Json::integer(process)},
-                                     {"tid", Json::integer(event.remote ? kThere : kHere)},
+                                     {"tid", Json::integer(event.remote ? kRemote : kLocal)},
                                      {"args", std::move(args)}}));
     }
   }

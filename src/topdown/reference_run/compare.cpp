@@ -5,6 +5,7 @@
 #include <limits>
 #include <tuple>
 
+#include "base/rounding.h"
 #include "topdown/reference_run/allowed.h"
 
 namespace tapml::topdown {
@@ -67,7 +68,7 @@ ElementError element_error(const HostTensor& value, const op::RefTensor& referen
 
 Slack::Slack(const HostTensor& source, const op::RefTensor& reference) {
   width_ = source.shape().empty() ? 1 : std::max<int64_t>(1, source.shape().back());
-  rows_.assign(static_cast<size_t>((source.size() + width_ - 1) / width_), 0);
+  rows_.assign(static_cast<size_t>(ceil_div(source.size(), width_)), 0);
   const double rounding = unit_roundoff(reference.dtype);
   for (int64_t i = 0; i < source.size(); ++i) {
     const auto at = static_cast<size_t>(i);

@@ -9,8 +9,8 @@
 #include "ir/exceptions.h"
 #include "llm/embedder.h"
 #include "relax/visit.h"
-#include "topdown/reference_run/import_borders.h"
 #include "topdown/reference_run/model_reference.h"
+#include "topdown/reference_run/module_boundaries.h"
 
 namespace tapml::topdown {
 
@@ -103,24 +103,24 @@ int64_t layer_of(const std::string& module) {
 
 class ImportComparison {
  public:
-  ImportComparison(const PublishedRun& published, const ImportBorders& borders, int64_t tokens,
-                   bool is_encoder)
+  ImportComparison(const PublishedRun& published, const ModuleBoundaries& boundaries,
+                   int64_t tokens, bool is_encoder)
       : published_(published),
-        borders_(borders),
+        boundaries_(boundaries),
         tokens_(tokens),
         is_encoder_(is_encoder),
         allowed_(published.dtype == "f64" ? kAllowedF64 : kAllowedF32) {}
 
   // A value of the reference's run.
   void observe(const relax::Binding& binding, const op::RefTensor& value) {
-    if (binding.var.get() == borders_.rotated) compare_rope();
+    if (binding.var.get() == boundaries_.rotated) compare_rope();
     if (has_rounded_number(binding)) allowed_ = std::max(allowed_, kAllowedRounded);
-    const auto borders = borders_.of.find(binding.var.get());
-    if (borders == borders_.of.end()) return;
-    for (const ImportBorder& border : borders->second) compare(border, value.values);
+    const auto boundaries = boundaries_.of.find(binding.var.get());
+    if (boundaries == boundaries_.of.end()) return;
+    for (const ModuleBoundary& boundary : boundaries->second) compare(boundary, value.values);
   }
 
-  // All tokens' logits, by which the import is judged.
+  // All tokens' logits, which decide about the import.
   void conclude(const op::RefTensor& logits, ImportCheck& check) const {
     compare_logits(logits, check);
     if (check.first && first_) check.first = first_;
@@ -209,21 +209,22 @@ class ImportComparison {
   }
 
   template <class Values>
-  void compare(const ImportBorder& border, const Values& found) {
-    if (!border.output) {
-      if (const HostTensor* wanted = published_.find(border.module + ":input")) {
-        compare(border.module, "input", {wanted}, found);
+  void compare(const ModuleBoundary& boundary, const Values& found) {
+    if (!boundary.output) {
+      if (const HostTensor* wanted = published_.find(boundary.module + ":input")) {
+        compare(boundary.module, "input", {wanted}, found);
       }
       return;
     }
     // A module may write several tensors, such as attention its weights.
     std::vector<const HostTensor*> wanted;
     for (int number = 0;; ++number) {
-      const HostTensor* one = published_.find(border.module + ":output:" + std::to_string(number));
+      const HostTensor* one =
+          published_.find(boundary.module + ":output:" + std::to_string(number));
       if (!one) break;
       wanted.push_back(one);
     }
-    compare(border.module, "output", wanted, found);
+    compare(boundary.module, "output", wanted, found);
   }
 
   // It has to equal one of the tensors that have as many elements.
@@ -271,7 +272,7 @@ class ImportComparison {
 
   // Whether the published frequencies are others than those of a rotation, but only by an ULP.
   bool rounded_otherwise(const HostTensor& published) const {
-    return std::ranges::any_of(borders_.tables, [&](const HostTensor& own) {
+    return std::ranges::any_of(boundaries_.tables, [&](const HostTensor& own) {
       return differs_by_rounding(published, own);
     });
   }
@@ -316,11 +317,11 @@ class ImportComparison {
 
   // Of the import's tables for a text, the one that is nearest to the published.
   const HostTensor& used_frequencies() const {
-    const HostTensor* nearest = &borders_.frequencies.front();
+    const HostTensor* nearest = &boundaries_.frequencies.front();
     double least = std::numeric_limits<double>::infinity();
     for (const auto& [name, tensor] : published_.tensors) {
       if (!name.ends_with(":inv_freq")) continue;
-      for (const HostTensor& own : borders_.frequencies) {
+      for (const HostTensor& own : boundaries_.frequencies) {
         if (own.size() != tensor.size()) continue;
         double off = 0;
         for (int64_t j = 0; j < own.size(); ++j) {
@@ -334,7 +335,7 @@ class ImportComparison {
   }
 
   const PublishedRun& published_;
-  const ImportBorders& borders_;
+  const ModuleBoundaries& boundaries_;
   const int64_t tokens_;
   const bool is_encoder_;
   double allowed_;  // of the largest magnitude
@@ -391,12 +392,12 @@ ImportCheck compare_import(const Module& module, const Module& formed, const Mod
   const relax::Function* function = relax::as_relax_function(module.find(name));
   if (!function) throw_user("the model has no such function", "the model's interface", name);
   const std::vector<int32_t> tokens = import_tokens(options.tokens, model, options.count);
-  const ImportBorders borders = import_borders(*function);
+  const ModuleBoundaries boundaries = module_boundaries(*function);
   PublishedRequest request{.python = options.python,
                            .folder = options.folder,
                            .name = options.name,
                            .tokens = tokens,
-                           .paths = borders.modules,
+                           .paths = boundaries.modules,
                            .pooling = options.pooling,
                            .longest = options.longest,
                            .cancelled = options.cancelled};
@@ -406,7 +407,7 @@ ImportCheck compare_import(const Module& module, const Module& formed, const Mod
   const int64_t rows = llm::is_encoder(model) ? 1 : std::ssize(tokens);
   check_logits(published, {1, rows, result_width(*function)},
                options.name.empty() ? options.folder : options.name);
-  ImportComparison comparison(published, borders, std::ssize(tokens), llm::is_encoder(model));
+  ImportComparison comparison(published, boundaries, std::ssize(tokens), llm::is_encoder(model));
   interp::CallOptions run;
   run.poll = options.poll;
   run.watcher = options.watcher;

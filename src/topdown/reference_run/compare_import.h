@@ -1,4 +1,4 @@
-// Judges the import of a model by its published implementation.
+// Checks the import of a model against its published implementation.
 #pragma once
 
 #include <chrono>

@@ -42,7 +42,7 @@ class KernelReference {
   // Looks for a lower precision of the kernel's products in `target`, the target's outputs after
   // `call`, which the errors' size alone may not show. Returns the likely cause; null: none.
   // `imprecise`: the size has shown that there is one; else the search is short. `allowed`: with
-  // which the size was judged.
+  // which the size was compared.
   const SuspectedCause* likely_cause(size_t call, const std::vector<HostTensor>& target,
                                      bool imprecise, const Allowances& allowed = {}) const;
   // What its program itself allows, as its errors have it.

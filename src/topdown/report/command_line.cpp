@@ -151,8 +151,8 @@ CommandOptions options_of_reproducer(CommandOptions options, const KernelVerdict
   return options;
 }
 
-Status write_user_source(const KernelVerdict& verdict, const KernelSource& source,
-                         const std::string& folder) {
+Status write_custom_source(const KernelVerdict& verdict, const KernelSource& source,
+                           const std::string& folder) {
   const std::string own = user_file(verdict);
   if (own.empty()) return {};
   TAPML_TRY(make_folder(folder + "/kernels"));

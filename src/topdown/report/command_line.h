@@ -71,11 +71,11 @@ std::string replay_command(const std::string& suite, const std::string& target,
 // The options that affect `kernel`, without faults of other kernels.
 CommandOptions options_of_kernel(CommandOptions options, const std::string& kernel);
 // The same for a suite of the failing call. Its folder has the source of a custom kernel in
-// `kernels` (write_user_source).
+// `kernels` (write_custom_source).
 CommandOptions options_of_reproducer(CommandOptions options, const KernelVerdict& verdict,
                                      const std::string& kernels);
 // Writes the source of a custom kernel into `folder`/kernels.
-Status write_user_source(const KernelVerdict& verdict, const KernelSource& source,
-                         const std::string& folder);
+Status write_custom_source(const KernelVerdict& verdict, const KernelSource& source,
+                           const std::string& folder);
 
 }  // namespace tapml::topdown

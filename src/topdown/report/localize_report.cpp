@@ -166,7 +166,7 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
     code +=
         code.empty() ? "`" + file + "` is its code, written by hand" : ", `" + file + "` its code";
   }
-  TAPML_TRY(write_user_source(culprit.verdict, culprit.source, folder));
+  TAPML_TRY(write_custom_source(culprit.verdict, culprit.source, folder));
   std::string readme = "# " + culprit.kernel + " on " + target + "\n\n" + found_text(culprit) +
                        ", " + rate_text(culprit) + "\n\n    " + error_text(culprit) +
                        "\n\nUsed by: " + layers_summary(culprit.verdict.origin) + ".\n";

@@ -131,7 +131,7 @@ Status write_failures(const Migration& migration, const std::string& folder) {
     TAPML_TRY(save_suite(*failed.suite, own + "/suite"));
     for (const MigrationStep& step : migration.steps) {
       if (step.verdict.kernel == kernel) {
-        TAPML_TRY(write_user_source(step.verdict, failed.source, own));
+        TAPML_TRY(write_custom_source(step.verdict, failed.source, own));
       }
     }
   }

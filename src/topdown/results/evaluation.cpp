@@ -1,6 +1,8 @@
 #include "topdown/results/evaluation.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tapml::topdown {
 
@@ -25,6 +27,18 @@ void EvalTotal::add(const TaskScore& score) {
 
 double EvalTotal::mean_nll() const { return tokens > 0 ? nll / static_cast<double>(tokens) : 0; }
 double EvalTotal::perplexity() const { return std::exp(mean_nll()); }
+
+void Evaluation::add(TaskScore score) {
+  kinds[score.kind].add(score);
+  total.add(score);
+  scores.push_back(std::move(score));
+}
+
+bool Evaluated::passed() const {
+  return std::ranges::all_of(evaluations, [](const Evaluation& one) {
+    return one.failure.empty() && (!one.comparison || one.comparison->passed);
+  });
+}
 
 int64_t Evaluation::scored() const {
   auto perplexity = kinds.find(TaskKind::kPerplexity);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ inline constexpr TaskKind kTaskKinds[] = {TaskKind::kPerplexity, TaskKind::kExac
 const char* task_kind_name(TaskKind kind);  // "perplexity", "exact_match", "multiple_choice"
 
 struct TaskScore {
+  std::string id;
+  TaskKind kind = TaskKind::kPerplexity;
   bool correct = false;  // never for perplexity
   double nll = 0;        // sum over the scored tokens of the right continuation, in nats
   int64_t tokens = 0;    // scored tokens of that continuation
@@ -35,19 +38,6 @@ struct EvalTotal {
   double perplexity() const;  // exp(mean_nll())
 };
 
-struct Evaluation {
-  std::string target;
-  std::vector<TaskScore> scores;  // in the tasks' order
-  std::map<TaskKind, EvalTotal> kinds;
-  EvalTotal total;
-  // The first task with logits, or a log probability of its answer, that are not finite, and the
-  // kernel where that began; empty: none.
-  std::string failure;
-  double seconds = 0;
-
-  int64_t scored() const;  // tasks that are right or wrong
-};
-
 // How far a target may differ from the reference.
 inline constexpr int64_t kMostTasksOff = 3;
 inline constexpr double kMostNllOff = 1e-3;
@@ -57,6 +47,46 @@ struct EvalComparison {
   int64_t tasks_off = 0;             // difference in the number of right tasks
   double nll_off = 0;                // relative difference of the mean negative log-likelihood
   bool passed = false;
+};
+
+struct Evaluation {
+  std::string target;
+  std::vector<TaskScore> scores;  // in the tasks' order
+  // The sums of the scores.
+  std::map<TaskKind, EvalTotal> kinds;
+  EvalTotal total;
+  // The first task with logits, or a log probability of its answer, that are not finite, and the
+  // kernel where that began; empty: none.
+  std::string failure;
+  double seconds = 0;
+  std::optional<EvalComparison> comparison;  // with the reference, if there is one
+
+  void add(TaskScore score);
+  int64_t scored() const;  // tasks that are right or wrong
+};
+
+// The cost of quantized weights for a model's quality.
+struct QuantizationCost {
+  // Root mean square of the errors of quantized weights, divided by that of the weights.
+  double weight_error = 0;
+  int64_t positions = 0;  // scored tokens
+  // Divergence of the next token's distribution from that of the unquantized model, in nats.
+  double kl_mean = 0, kl_max = 0;
+  double nll = 0;  // of the unquantized model, nats per token
+};
+
+// A model on several targets.
+struct Evaluated {
+  std::string tasks;  // their file
+  // The target that the others are compared with; empty: none. Its evaluation comes first, unless
+  // it is one of the requested ones.
+  std::string reference;
+  std::vector<Evaluation> evaluations;
+  // If requested: on the first target, if nothing failed.
+  std::optional<QuantizationCost> cost;
+
+  // All logits are finite, and agree with the reference.
+  bool passed() const;
 };
 
 }  // namespace tapml::topdown

@@ -1,7 +1,10 @@
 #include "topdown/results/result_json.h"
 
+#include "topdown/results/carve_fields.h"
+#include "topdown/results/evaluation_fields.h"
 #include "topdown/results/localization_fields.h"
 #include "topdown/results/migration_fields.h"
+#include "topdown/results/profile_fields.h"
 #include "topdown/results/replayed_fields.h"
 
 namespace tapml::topdown {
@@ -13,6 +16,10 @@ Json migration_json(const Migration& migration) { return to_json(migration); }
 Json localization_json(const Localization& localization) { return to_json(localization); }
 Json pass_bisection_json(const PassBisection& bisection) { return to_json(bisection); }
 Json replayed_json(const Replayed& replayed) { return to_json(replayed); }
+Json carve_json(const CarveSummary& summary) { return to_json(summary); }
+Json profiled_json(const Profiled& profiled) { return to_json(profiled); }
+Json evaluation_json(const Evaluation& evaluation) { return to_json(evaluation); }
+Json evaluated_json(const Evaluated& evaluated) { return to_json(evaluated); }
 Json import_json(const std::optional<ImportCheck>& import) {
   return import ? to_json(*import) : Json::null();
 }
@@ -53,6 +60,13 @@ Result<Localization> read_localization(const JsonObjectReader& json) {
 }
 Result<PassBisection> read_pass_bisection(const JsonObjectReader& json) {
   return from_json<PassBisection>(json);
+}
+Result<CarveSummary> read_carve(const JsonObjectReader& json) {
+  return from_json<CarveSummary>(json);
+}
+Result<Profiled> read_profiled(const JsonObjectReader& json) { return from_json<Profiled>(json); }
+Result<Evaluated> read_evaluated(const JsonObjectReader& json) {
+  return from_json<Evaluated>(json);
 }
 Result<Replayed> read_replayed(const JsonObjectReader& json) { return from_json<Replayed>(json); }
 Result<RunFacts> read_run(const JsonObjectReader& json) { return from_json<RunFacts>(json); }

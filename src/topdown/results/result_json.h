@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "io/json_reader.h"
+#include "topdown/profile/profile.h"
 #include "topdown/reference_run/import_check.h"
+#include "topdown/results/carve_summary.h"
+#include "topdown/results/evaluation.h"
 #include "topdown/results/localization.h"
 #include "topdown/results/migration.h"
 #include "topdown/results/pass_bisection.h"
@@ -20,6 +23,10 @@ Json migration_json(const Migration& migration);
 Json localization_json(const Localization& localization);
 Json pass_bisection_json(const PassBisection& bisection);
 Json replayed_json(const Replayed& replayed);
+Json carve_json(const CarveSummary& summary);
+Json profiled_json(const Profiled& profiled);
+Json evaluation_json(const Evaluation& evaluation);  // an item of "targets" of the next one
+Json evaluated_json(const Evaluated& evaluated);
 // An object with the file of each custom kernel.
 Json custom_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
 // "run" of report.json.
@@ -42,6 +49,9 @@ Result<Migration> read_migration(const JsonObjectReader& json);
 Result<Localization> read_localization(const JsonObjectReader& json);
 Result<PassBisection> read_pass_bisection(const JsonObjectReader& json);
 Result<Replayed> read_replayed(const JsonObjectReader& json);
+Result<CarveSummary> read_carve(const JsonObjectReader& json);
+Result<Profiled> read_profiled(const JsonObjectReader& json);
+Result<Evaluated> read_evaluated(const JsonObjectReader& json);
 Result<RunFacts> read_run(const JsonObjectReader& json);  // without the command
 
 }  // namespace tapml::topdown

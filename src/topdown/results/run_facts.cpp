@@ -22,7 +22,7 @@ int64_t now() {
   return std::time(nullptr);
 }
 
-RunFacts facts_here(const std::string& model, std::string hash, const char* hashed) {
+RunFacts facts_of(const std::string& model, std::string hash, const char* hashed) {
   return {.date = iso_date(now()),
           .version = kVersion,
           .machine = machine_info(),
@@ -44,13 +44,13 @@ std::string iso_date(int64_t seconds) {
 }
 
 RunFacts run_facts(const std::string& model, const std::map<std::string, HostTensor>& weights) {
-  return facts_here(model, weights_hash(weights), "weights");
+  return facts_of(model, weights_hash(weights), "weights");
 }
 
 RunFacts run_facts(const std::string& name, const Suite& suite) {
-  return facts_here(name, suite_hash(suite), "suite");
+  return facts_of(name, suite_hash(suite), "suite");
 }
 
-RunFacts run_facts(const std::string& model) { return facts_here(model, "", ""); }
+RunFacts run_facts(const std::string& model) { return facts_of(model, "", ""); }
 
 }  // namespace tapml::topdown

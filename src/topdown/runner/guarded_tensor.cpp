@@ -66,7 +66,7 @@ Status read_image(const runtime::Tensor& tensor, int64_t at, std::span<std::byte
 
 // Numbers of changed bytes before, inside and after a tensor.
 struct Changed {
-  int64_t in_front = 0, inside = 0, behind = 0;
+  int64_t in_front = 0, inside = 0, after = 0;
 
   // Compares `bytes` of a tensor's image at offset `at`; null: the inside may have changed.
   void take(int64_t at, std::span<const std::byte> bytes, int64_t tensor_bytes,
@@ -80,7 +80,7 @@ struct Changed {
     const int64_t last = kGuardBytes + tensor_bytes, image = image_bytes(tensor_bytes);
     in_front += changed_guards(between(0, kGuardBytes));
     // The tensor's writer may also write the storage up to the next multiple of 16 bytes.
-    behind +=
+    after +=
         changed_guards(between(before ? last : kGuardBytes + padded_bytes(tensor_bytes), image));
     const auto content = between(kGuardBytes, last);
     if (!before || content.empty()) return;
@@ -90,7 +90,7 @@ struct Changed {
   void add_to(std::string& out_of_bounds_writes, const std::string& name) const {
     add_out_of_bounds_writes(out_of_bounds_writes, in_front, "before", name);
     add_out_of_bounds_writes(out_of_bounds_writes, inside, "of", name);
-    add_out_of_bounds_writes(out_of_bounds_writes, behind, "after", name);
+    add_out_of_bounds_writes(out_of_bounds_writes, after, "after", name);
   }
 };
 

@@ -23,7 +23,7 @@ std::vector<HostTensor> dispatched_outputs(ModelRunner& model, runtime::Offload&
 }  // namespace
 
 Hybrid::Hybrid(ModelRunner& source, Sandbox& sandbox) : source_(source), sandbox_(sandbox) {
-  sandbox.set_before_end([this](runtime::Session&) { there_.reset(); });
+  sandbox.set_before_end([this](runtime::Session&) { residency_.reset(); });
 }
 
 Hybrid::~Hybrid() { sandbox_.set_before_end({}); }
@@ -36,28 +36,28 @@ ModelCheck Hybrid::check(const std::set<std::string>& kernels, const ModelRefere
 ModelCheck Hybrid::check(const CallChoice& choice, const ModelReference& reference,
                          const ForcedRun& run) {
   runtime::KernelRunner& runner = sandbox_.runner();
-  if (!there_) there_.emplace(runner.session());
-  const runtime::CopyCount copied = there_->copies();
-  runtime::Offload offload(runner, *there_);
+  if (!residency_) residency_.emplace(runner.session());
+  const runtime::CopyCount copied = residency_->copies();
+  runtime::Offload offload(runner, *residency_);
   ModelCheck check = contained_check(
       sandbox_, reference, [&] { return dispatched_outputs(source_, offload, choice, run); });
   ++runs_;
   dispatched_ = offload.calls();
-  copies_ = there_->copies() - copied;
+  copies_ = residency_->copies() - copied;
   if (!check.failure.empty()) sandbox_.restart();
   return check;
 }
 
 void TargetHybrid::end() {
   model_.reset();
-  there_.reset();
+  residency_.reset();
 }
 
 ModelCheck TargetHybrid::check(const std::set<std::string>& away, const ModelReference& reference,
                                const ForcedRun& run) {
   runtime::KernelRunner& runner = source_.runner();
-  if (!there_) there_.emplace(runner.session());
-  runtime::Offload offload(runner, *there_);
+  if (!residency_) residency_.emplace(runner.session());
+  runtime::Offload offload(runner, *residency_);
   ModelCheck check = contained_check(target_, reference, [&] {
     if (!model_) model_ = ModelRunner::under_test(target_.session(), executable_, weights_);
     return dispatched_outputs(*model_, offload, calls_of(away), run);

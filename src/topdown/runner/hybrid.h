@@ -40,7 +40,7 @@ class Hybrid {
  private:
   ModelRunner& source_;
   Sandbox& sandbox_;
-  std::optional<runtime::Residency> there_;  // the source's tensors on the sandbox's session
+  std::optional<runtime::Residency> residency_;  // the source's tensors on the sandbox's session
   int64_t runs_ = 0, dispatched_ = 0;
   runtime::CopyCount copies_;
 };
@@ -68,7 +68,7 @@ class TargetHybrid {
   std::shared_ptr<const Executable> executable_;
   const std::map<std::string, HostTensor>& weights_;
   Sandbox& source_;
-  std::optional<runtime::Residency> there_;  // the target's tensors on the source's session
+  std::optional<runtime::Residency> residency_;  // the target's tensors on the source's session
   std::optional<ModelRunner> model_;
 };
 

@@ -82,11 +82,11 @@ class Capture : public ::testing::Test {
       options.compression = rpc::Compression::kAlways;
     }
     server_ = std::make_unique<MemoryServer>(std::move(options));
-    there_ = server_->connect(connect);
-    here_ = std::move(*runtime::LocalSession::create(device_));
+    remote_session_ = server_->connect(connect);
+    local_session_ = std::move(*runtime::LocalSession::create(device_));
     const auto program = share(chain_program(native_blob()));
-    remote_ = std::move(*there_->open_vm(program));
-    local_ = std::move(*here_->open_vm(program));
+    remote_ = std::move(*remote_session_->open_vm(program));
+    local_ = std::move(*local_session_->open_vm(program));
   }
   static Result<Value> run(runtime::VirtualMachine& vm, const std::vector<float>& x,
                            const std::vector<float>& y, runtime::Deadline deadline = {}) {
@@ -98,8 +98,8 @@ class Capture : public ::testing::Test {
 
   std::shared_ptr<SlowDevice> device_ = std::make_shared<SlowDevice>();
   std::unique_ptr<MemoryServer> server_;
-  std::unique_ptr<rpc::RemoteSession> there_;
-  std::unique_ptr<runtime::LocalSession> here_;
+  std::unique_ptr<rpc::RemoteSession> remote_session_;
+  std::unique_ptr<runtime::LocalSession> local_session_;
   std::unique_ptr<runtime::VirtualMachine> remote_, local_;
 };
 
@@ -111,12 +111,12 @@ TEST_F(Capture, IsTheSameLocallyAndRemotely) {
     Record here, there;
     ASSERT_TRUE(local_->set_capture(plan, &here));
     ASSERT_TRUE(remote_->set_capture(plan, &there));
-    const int64_t waits = there_->traffic().waits;
+    const int64_t waits = remote_session_->traffic().waits;
     for (const std::vector<float>& x : {std::vector<float>{1, 2}, {1, 2}, {3, 4, 5}, {1, nan}}) {
       ASSERT_TRUE(run(*local_, x, std::vector<float>(x.size(), 7)));
       ASSERT_TRUE(run(*remote_, x, std::vector<float>(x.size(), 7)));
     }
-    EXPECT_EQ(there_->traffic().waits, waits + 4) << "one request a run";
+    EXPECT_EQ(remote_session_->traffic().waits, waits + 4) << "one request a run";
     ASSERT_FALSE(here.calls.empty());
     expect_same(here, there);
     EXPECT_TRUE(here.calls.back().nan_after.back());
@@ -188,14 +188,14 @@ TEST_F(Capture, LargeContentsComeInPartsPackedAndNot) {
     ASSERT_TRUE(local_->set_capture({}, &here));
     ASSERT_TRUE(remote_->set_capture({}, &there));
     ASSERT_TRUE(run(*local_, x, y));
-    const int64_t before = there_->traffic().bytes_received;
+    const int64_t before = remote_session_->traffic().bytes_received;
     ASSERT_TRUE(run(*remote_, x, y));
-    const int64_t came = there_->traffic().bytes_received - before;
+    const int64_t came = remote_session_->traffic().bytes_received - before;
     EXPECT_EQ(came < static_cast<int64_t>(rpc::kPartBytes), zstd) << came;
     expect_same(here, there);
     remote_.reset();
     local_.reset();
-    there_.reset();
+    remote_session_.reset();
   }
 }
 
@@ -229,10 +229,10 @@ TEST_F(Capture, ARunWhoseSinkFailsLeavesNothing) {
   Late there;
   ASSERT_TRUE(remote_->set_capture({}, &there));
   EXPECT_FALSE(run(*remote_, {1, 2}, {3, 4}));
-  EXPECT_TRUE(there_->synchronize(runtime::kDefaultStream));
+  EXPECT_TRUE(remote_session_->synchronize(runtime::kDefaultStream));
   const int64_t live = device_->live_bytes();
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(run(*remote_, {1, 2}, {3, 4}));
-  EXPECT_TRUE(there_->synchronize(runtime::kDefaultStream));
+  EXPECT_TRUE(remote_session_->synchronize(runtime::kDefaultStream));
   EXPECT_EQ(device_->live_bytes(), live);
 }
 

@@ -38,19 +38,19 @@ class Dispatch : public ::testing::Test {
   void connect(const std::string& entry = "sentinel", const rpc::ConnectOptions& options = {},
                std::unique_ptr<MemoryServer> server = nullptr) {
     server_ = server ? std::move(server) : std::make_unique<MemoryServer>(device_);
-    there_ = server_->connect(options);
-    remote_ = std::move(*there_->open_vm(share(chain_program(native_blob(), entry))));
+    remote_session_ = server_->connect(options);
+    remote_ = std::move(*remote_session_->open_vm(share(chain_program(native_blob(), entry))));
     open_target();
-    x_ = *runtime::upload(*there_, f32({1, 2}));
-    y_ = *runtime::upload(*there_, f32({10, 20}));
+    x_ = *runtime::upload(*remote_session_, f32({1, 2}));
+    y_ = *runtime::upload(*remote_session_, f32({10, 20}));
   }
   void open_target() {
     offload_.reset();
     residency_.reset();
     target_.reset();
-    here_ = std::move(*runtime::LocalSession::create(target_device_));
-    target_ = std::move(*KernelRunner::create(*here_, share(kernels_only(native_blob()))));
-    residency_.emplace(*here_);
+    local_session_ = std::move(*runtime::LocalSession::create(target_device_));
+    target_ = std::move(*KernelRunner::create(*local_session_, share(kernels_only(native_blob()))));
+    residency_.emplace(*local_session_);
     offload_.emplace(*target_, *residency_);
   }
   Result<std::vector<float>> run(runtime::Deadline deadline = {}) {
@@ -67,8 +67,8 @@ class Dispatch : public ::testing::Test {
   std::shared_ptr<SlowDevice> device_ = std::make_shared<SlowDevice>();
   std::shared_ptr<TestDevice> target_device_ = std::make_shared<TestDevice>();
   std::unique_ptr<MemoryServer> server_;
-  std::unique_ptr<rpc::RemoteSession> there_;
-  std::unique_ptr<runtime::LocalSession> here_;
+  std::unique_ptr<rpc::RemoteSession> remote_session_;
+  std::unique_ptr<runtime::LocalSession> local_session_;
   std::unique_ptr<runtime::VirtualMachine> remote_;
   std::unique_ptr<KernelRunner> target_;
   std::optional<Residency> residency_;
@@ -102,8 +102,8 @@ TEST_F(Dispatch, OnlyNewBytesTravel) {
   expect_right();
   EXPECT_EQ(residency_->copies().to_target, 2) << "a run writes neither x nor y";
   const std::vector<float> seven = {7};
-  ASSERT_TRUE(there_->write(runtime::kDefaultStream, {x_.storage->buffer(), 0},
-                            std::as_bytes(std::span(seven))));
+  ASSERT_TRUE(remote_session_->write(runtime::kDefaultStream, {x_.storage->buffer(), 0},
+                                     std::as_bytes(std::span(seven))));
   x_.storage->written(0, 4);
   auto result = run();
   ASSERT_TRUE(result);
@@ -117,8 +117,8 @@ TEST_F(Dispatch, SeesWritesOfTheVirtualMachine) {
   ASSERT_TRUE(remote_->set_dispatch({{1}}, &*offload_));
   for (const float first : {1.0F, 5.0F, 9.0F}) {
     const std::vector<float> value = {first};
-    ASSERT_TRUE(there_->write(runtime::kDefaultStream, {x_.storage->buffer(), 0},
-                              std::as_bytes(std::span(value))));
+    ASSERT_TRUE(remote_session_->write(runtime::kDefaultStream, {x_.storage->buffer(), 0},
+                                       std::as_bytes(std::span(value))));
     x_.storage->written(0, 4);
     auto result = run();  // t = x + y remotely, t + y locally
     ASSERT_TRUE(result) << result.error().to_string();
@@ -162,7 +162,7 @@ TEST_F(Dispatch, ALocalErrorEndsTheRemoteRun) {
   connect();
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
   expect_right();
-  ASSERT_TRUE(there_->synchronize(runtime::kDefaultStream));
+  ASSERT_TRUE(remote_session_->synchronize(runtime::kDefaultStream));
   const int64_t live = device_->live_bytes();
   target_device_->behaviour().launch_error = platform_error(PlatformFault::kLost, "it is gone");
   auto result = run();
@@ -172,7 +172,7 @@ TEST_F(Dispatch, ALocalErrorEndsTheRemoteRun) {
   open_target();
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
   for (int i = 0; i < 5; ++i) expect_right();
-  ASSERT_TRUE(there_->synchronize(runtime::kDefaultStream));
+  ASSERT_TRUE(remote_session_->synchronize(runtime::kDefaultStream));
   EXPECT_EQ(device_->live_bytes(), live);
 }
 
@@ -267,8 +267,8 @@ TEST_F(Dispatch, ManyWritesBetweenTwoCallsAreSeen) {
   ASSERT_TRUE(remote_->set_dispatch({{1}}, &*offload_));
   for (int i = 0; i < 100; ++i) {
     const std::vector<float> value = {static_cast<float>(i)};
-    ASSERT_TRUE(there_->write(runtime::kDefaultStream, {x_.storage->buffer(), 4},
-                              std::as_bytes(std::span(value))));
+    ASSERT_TRUE(remote_session_->write(runtime::kDefaultStream, {x_.storage->buffer(), 4},
+                                       std::as_bytes(std::span(value))));
     x_.storage->written(4, 4);
     if (i % 40 != 39) continue;
     auto result = run();
@@ -313,15 +313,15 @@ TEST_F(Dispatch, AWriteThatIsRefusedEndsTheRun) {
   connect("add");
   uint64_t unknown = 0;
   Special writes([&]() -> Status {
-    const runtime::BufferId buffer{there_->new_handle()};
+    const runtime::BufferId buffer{remote_session_->new_handle()};
     unknown = static_cast<uint64_t>(buffer);
-    TAPML_TRY(there_->allocate(buffer, int64_t{1} << 50));
-    return there_->fill_zero(runtime::kDefaultStream, {buffer, 0}, 4);
+    TAPML_TRY(remote_session_->allocate(buffer, int64_t{1} << 50));
+    return remote_session_->fill_zero(runtime::kDefaultStream, {buffer, 0}, 4);
   });
   ASSERT_TRUE(remote_->set_dispatch(kLast, &writes));
   auto result = run();
   ASSERT_FALSE(result);
-  there_->release(runtime::BufferId{unknown});
+  remote_session_->release(runtime::BufferId{unknown});
   ASSERT_TRUE(remote_->set_dispatch({}, nullptr));
   expect_right();
 }
@@ -350,7 +350,7 @@ TEST_F(Dispatch, AClientThatLeavesWhileTheVirtualMachineIsSuspended) {
   EXPECT_EQ(fault_of(run()), PlatformFault::kLost);
   remote_.reset();
   x_ = y_ = {};
-  there_.reset();
+  remote_session_.reset();
   std::ignore = server_->join();
   EXPECT_EQ(device_->live_bytes(), 0);
 }

@@ -34,11 +34,11 @@ class Times final : public runtime::TimingSink {
 class Timing : public ::testing::Test {
  protected:
   Timing() {
-    there_ = server_.connect();
-    here_ = std::move(*runtime::LocalSession::create(device_));
+    remote_session_ = server_.connect();
+    local_session_ = std::move(*runtime::LocalSession::create(device_));
     const auto program = share(chain_program(native_blob()));
-    remote_ = std::move(*there_->open_vm(program));
-    local_ = std::move(*here_->open_vm(program));
+    remote_ = std::move(*remote_session_->open_vm(program));
+    local_ = std::move(*local_session_->open_vm(program));
   }
   static Result<Value> run(runtime::VirtualMachine& vm, const std::vector<float>& x,
                            runtime::Deadline deadline = {}) {
@@ -50,8 +50,8 @@ class Timing : public ::testing::Test {
 
   std::shared_ptr<SlowDevice> device_ = std::make_shared<SlowDevice>();
   MemoryServer server_{device_};
-  std::unique_ptr<rpc::RemoteSession> there_;
-  std::unique_ptr<runtime::LocalSession> here_;
+  std::unique_ptr<rpc::RemoteSession> remote_session_;
+  std::unique_ptr<runtime::LocalSession> local_session_;
   std::unique_ptr<runtime::VirtualMachine> remote_, local_;
 };
 
@@ -60,12 +60,12 @@ TEST_F(Timing, ReportsTheKernelAndDurationOfEachCall) {
   for (runtime::VirtualMachine* vm : {local_.get(), remote_.get()}) {
     Times times;
     ASSERT_TRUE(vm->set_timing(&times));
-    const int64_t waits = there_->traffic().waits;
+    const int64_t waits = remote_session_->traffic().waits;
     const int64_t begin = runtime::trace_now();
     ASSERT_TRUE(run(*vm, {1, 2, 3}));
     ASSERT_TRUE(run(*vm, {1}));
     const int64_t end = runtime::trace_now();
-    EXPECT_EQ(there_->traffic().waits, waits + (vm == remote_.get() ? 2 : 0));
+    EXPECT_EQ(remote_session_->traffic().waits, waits + (vm == remote_.get() ? 2 : 0));
     ASSERT_EQ(times.calls.size(), 6U);
     for (size_t i = 0; i < 6; ++i) {
       const TimedCall& call = times.calls[i];

@@ -145,6 +145,24 @@ TEST(Connect, StartsACommandWithoutAShell) {
   EXPECT_TRUE(std::ranges::equal(came, bytes));
 }
 
+// The command may be on another machine: a terminal must not act on what it writes.
+TEST(Connect, TheStandardErrorOfACommandIsEscaped) {
+  const testing::TempFolder folder;
+  testing::write_bytes(folder / "script",
+                       "printf '\\033[31mred\\nblue \\303\\244\\nlast' >&2\n"
+                       "sleep 5 </dev/null >/dev/null &\n");
+  ::testing::internal::CaptureStderr();
+  {
+    auto channel = connect(*parse_endpoint("pipe:sh " + folder / "script"));
+    ASSERT_TRUE(channel);
+    std::vector<std::byte> head;
+    uint64_t payload = 0;
+    EXPECT_FALSE((*channel)->receive(head, payload));
+  }
+  const std::string shown = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(shown, "\\x1b[31mred\nblue \u00e4\nlast\n");
+}
+
 TEST(Connect, ACommandThatEndsIsLostAndLeavesNoProcess) {
   auto ends = connect(*parse_endpoint("pipe:true"));
   ASSERT_TRUE(ends);

@@ -128,7 +128,7 @@ std::vector<std::string> built_in_libraries() {
   return names;
 }
 
-bool is_library_here(const std::string& name) noexcept {
+bool is_library_installed(const std::string& name) noexcept {
   for (const Adapter& adapter : kAdapters) {
     if (name != adapter.name) continue;
     char reason[256];

@@ -49,6 +49,6 @@ Result<std::shared_ptr<const HostLibrary>> built_in_library(const std::string& n
 // Their names.
 std::vector<std::string> built_in_libraries();
 // Whether this machine has the library that the adapter of this name loads.
-bool is_library_here(const std::string& name) noexcept;
+bool is_library_installed(const std::string& name) noexcept;
 
 }  // namespace tapml::device

@@ -1,4 +1,4 @@
-#include "topdown/reference_run/import_borders.h"
+#include "topdown/reference_run/module_boundaries.h"
 
 #include <algorithm>
 
@@ -48,7 +48,7 @@ std::vector<HostTensor> constants_of(const relax::CallNode& call, size_t first) 
 
 // `choices`: the values of variables that choose one of two tables.
 void find_rope(const Binding& binding, std::map<const VarNode*, std::vector<HostTensor>>& choices,
-               ImportBorders& borders) {
+               ModuleBoundaries& boundaries) {
   const std::string_view op = relax::called_operator(binding.value);
   const auto* call = relax::as<relax::CallNode>(binding.value);
   if (op == "where") choices[binding.var.get()] = constants_of(*call, 1);
@@ -59,37 +59,37 @@ void find_rope(const Binding& binding, std::map<const VarNode*, std::vector<Host
     if (chosen == choices.end() || chosen->second.size() != 2) return;
     frequencies = chosen->second;
   }
-  borders.tables.insert(borders.tables.end(), frequencies.begin(), frequencies.end());
-  if (borders.rotated) return;
-  borders.rotated = binding.var.get();
-  borders.frequencies = std::move(frequencies);
+  boundaries.tables.insert(boundaries.tables.end(), frequencies.begin(), frequencies.end());
+  if (boundaries.rotated) return;
+  boundaries.rotated = binding.var.get();
+  boundaries.frequencies = std::move(frequencies);
 }
 
-void add(ImportBorders& borders, const VarNode* var, const ImportBorder& border) {
-  std::vector<ImportBorder>& known = borders.of[var];
-  const bool is_known = std::ranges::any_of(known, [&](const ImportBorder& one) {
-    return one.module == border.module && one.output == border.output;
+void add(ModuleBoundaries& boundaries, const VarNode* var, const ModuleBoundary& boundary) {
+  std::vector<ModuleBoundary>& known = boundaries.of[var];
+  const bool is_known = std::ranges::any_of(known, [&](const ModuleBoundary& one) {
+    return one.module == boundary.module && one.output == boundary.output;
   });
-  if (!is_known) known.push_back(border);
+  if (!is_known) known.push_back(boundary);
 }
 
 }  // namespace
 
-ImportBorders import_borders(const relax::Function& function) {
-  ImportBorders borders;
+ModuleBoundaries module_boundaries(const relax::Function& function) {
+  ModuleBoundaries boundaries;
   const std::vector<Step> steps = steps_of(function);
   std::map<std::string, const VarNode*> last;  // by module
   std::map<const VarNode*, std::string> made_in;
   std::map<const VarNode*, std::vector<HostTensor>> choices;
   for (const Step& step : steps) {
-    find_rope(*step.binding, choices, borders);
+    find_rope(*step.binding, choices, boundaries);
     const VarNode* var = step.binding->var.get();
     made_in[var] = step.path;
     for (size_t end = 0; end != std::string::npos;) {
       end = step.path.find('.', end + 1);
       const std::string module = step.path.substr(0, end);
       const auto [entry, is_new] = last.try_emplace(module, nullptr);
-      if (is_new) borders.modules.push_back(module);
+      if (is_new) boundaries.modules.push_back(module);
       if (is_float_tensor(*var)) entry->second = var;
     }
   }
@@ -97,7 +97,7 @@ ImportBorders import_borders(const relax::Function& function) {
   for (const Step& step : steps) {
     const VarNode* var = step.binding->var.get();
     for (std::string module = step.path; !module.empty();) {
-      if (last[module] == var) add(borders, var, {module, true});
+      if (last[module] == var) add(boundaries, var, {module, true});
       const size_t dot = module.rfind('.');
       module = dot == std::string::npos ? "" : module.substr(0, dot);
     }
@@ -114,10 +114,10 @@ ImportBorders import_borders(const relax::Function& function) {
       if (!var || from == made_in.end() || !is_float_tensor(*var)) continue;
       if (is_within(from->second, step.path)) continue;
       const auto [entry, is_new] = first.try_emplace(step.path, var);
-      if (entry->second == var) add(borders, var, {step.path, false});
+      if (entry->second == var) add(boundaries, var, {step.path, false});
     }
   }
-  return borders;
+  return boundaries;
 }
 
 }  // namespace tapml::topdown

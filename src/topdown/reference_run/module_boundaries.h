@@ -12,17 +12,17 @@
 namespace tapml::topdown {
 
 // An end of a module: what it reads or writes.
-struct ImportBorder {
+struct ModuleBoundary {
   std::string module;
   bool output = false;
 };
 
-struct ImportBorders {
+struct ModuleBoundaries {
   // The origins of the function's bindings and all that these paths begin with, in order.
   std::vector<std::string> modules;
   // By variable. A module's output is the last float that a binding of the module or within it
   // makes; its input is the first float from outside that a binding of the module itself reads.
-  std::map<const relax::VarNode*, std::vector<ImportBorder>> of;
+  std::map<const relax::VarNode*, std::vector<ModuleBoundary>> of;
   // The frequencies of the first `rope` that has constant ones, and the variable of that call; two
   // tables if it chooses one of them for each text.
   const relax::VarNode* rotated = nullptr;
@@ -31,6 +31,6 @@ struct ImportBorders {
   std::vector<HostTensor> tables;
 };
 
-ImportBorders import_borders(const relax::Function& function);
+ModuleBoundaries module_boundaries(const relax::Function& function);
 
 }  // namespace tapml::topdown
