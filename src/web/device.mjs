@@ -116,6 +116,24 @@ let registration = null;
 /** @type {Row | null} */
 let row = null;
 
+// The connection outlives a reload, unless the browser blocks storage.
+
+/** @param {string} text */
+function keep(text) {
+  try {
+    sessionStorage.setItem('connection', text);
+  } catch {
+    // Blocked.
+  }
+}
+function keptText() {
+  try {
+    return sessionStorage.getItem('connection') ?? '';
+  } catch {
+    return '';
+  }
+}
+
 /** @param {string} name */
 const field = (name) => /** @type {HTMLInputElement} */ (form.elements.namedItem(name));
 
@@ -151,7 +169,7 @@ function connect() {
     show('failed', `The tracker cannot be used: ${error instanceof Error ? error.message : error}`);
     return;
   }
-  sessionStorage.setItem('connection', JSON.stringify({ tracker, key, token }));
+  keep(JSON.stringify({ tracker, key, token }));
   element('#target code', HTMLElement).textContent = targetText(tracker, key);
   showButtons(true);
   void keepAwake();
@@ -198,7 +216,7 @@ async function main() {
     connect();
   });
   disconnectButton.addEventListener('click', () => {
-    sessionStorage.removeItem('connection');
+    keep('');
     disconnect();
     connectButton.focus();
   });
@@ -210,7 +228,7 @@ async function main() {
   const own = location.origin.replace(/^http/, 'ws');
   const asked = new URLSearchParams(location.hash.slice(1));
   /** @type {Record<string, string>} */
-  const kept = JSON.parse(sessionStorage.getItem('connection') ?? '{}');
+  const kept = JSON.parse(keptText() || '{}');
   const again = kept.key !== undefined && (!asked.has('key') || asked.get('key') === kept.key) &&
       (!asked.has('tracker') || asked.get('tracker') === kept.tracker);
   field('tracker').value = asked.get('tracker') ?? (again ? kept.tracker : own);

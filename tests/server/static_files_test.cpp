@@ -75,7 +75,8 @@ TEST_F(StaticFilesTest, ServesPagesIsolated) {
   for (const char* line :
        {"Content-Type: text/html; charset=utf-8", "Cross-Origin-Opener-Policy: same-origin",
         "Cross-Origin-Embedder-Policy: require-corp", "Cross-Origin-Resource-Policy: same-origin",
-        "X-Content-Type-Options: nosniff", "Cache-Control: no-cache", "Content-Length: 9"}) {
+        "X-Content-Type-Options: nosniff", "Cache-Control: no-cache",
+        "Content-Security-Policy: frame-ancestors 'self'", "Content-Length: 9"}) {
     EXPECT_TRUE(has(page, line)) << line << "\n" << page.head;
   }
   EXPECT_EQ(get("/device").body, "<p>device");

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "support/background_server.h"
+#ifdef TAPML_HAS_OPENSSL
+#include "support/certificates.h"
+#endif
 #include "support/http_client.h"
 #include "support/program.h"
 
@@ -44,6 +47,30 @@ TEST(WebServe, ServesPagesPackagesAndATracker) {
   EXPECT_EQ(here.exit_code, 0) << here.all() << web.log();
   EXPECT_EQ(web.end(), 0) << web.log();
 }
+
+#ifdef TAPML_HAS_OPENSSL
+TEST(WebServe, TheTrackerIsEncryptedToo) {
+  TempFolder folder;
+  const testing::Authority authority("a lab");
+  authority.write_root(folder / "root.pem");
+  authority.issue(folder / "cert.pem", folder / "key.pem");
+  BackgroundServer web({"--listen", "127.0.0.1:0", "--tls-cert", folder / "cert.pem", "--tls-key",
+                        folder / "key.pem"},
+                       {}, "web serve");
+  EXPECT_TRUE(web.endpoint().starts_with("https://")) << web.endpoint();
+  const std::string address = "tls:127.0.0.1:" + std::to_string(port_of(web));
+  const std::vector<std::string> trust = {"--tls-ca", folder / "root.pem"};
+  BackgroundServer device({"--tracker", address, "--key", "lab", trust[0], trust[1]});
+  const std::vector<std::string> run = {"run",          kDemoModel, "--prompt", "In",
+                                        "--max-tokens", "4",        "--json",   "--target"};
+  std::vector<std::string> remote = run, local = run;
+  remote.insert(remote.end(), {"cpu@tracker:" + address + "/lab", trust[0], trust[1]});
+  local.emplace_back("cpu");
+  const ProgramResult there = run_program(remote), here = run_program(local);
+  ASSERT_EQ(there.exit_code, 0) << there.all() << web.log() << device.log();
+  EXPECT_EQ(there.json().find("tokens")->dump(), here.json().find("tokens")->dump());
+}
+#endif
 
 TEST(WebServe, WithoutATrackerItServesFilesOnly) {
   BackgroundServer web({"--listen", "127.0.0.1:0", "--no-tracker"}, {}, "web serve");

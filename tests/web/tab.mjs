@@ -25,7 +25,7 @@ function call(method, params = {}, sessionId = '') {
 }
 
 let rest = '';
-browser.debugged = (bytes) => {
+browser.debugged = (/** @type {Buffer} */ bytes) => {
   rest += bytes.toString();
   const messages = rest.split('\0');
   rest = messages.pop() ?? '';

@@ -108,6 +108,7 @@ class Answering {
     headers_.emplace_back("Cross-Origin-Opener-Policy", "same-origin");
     headers_.emplace_back("Cross-Origin-Embedder-Policy", "require-corp");
     headers_.emplace_back("Cross-Origin-Resource-Policy", shared ? "cross-origin" : "same-origin");
+    headers_.emplace_back("Content-Security-Policy", "frame-ancestors 'self'");
     headers_.emplace_back("Cache-Control", "no-cache");
   }
 
