@@ -39,7 +39,11 @@ file(RELATIVE_PATH TAPML_PREFIX_FROM_PC "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconf
 configure_file("${CMAKE_SOURCE_DIR}/cmake/tapml.pc.in" "${CMAKE_BINARY_DIR}/tapml.pc" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/tapml.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 
-# The WebAssembly programs, if `make wasm` has built them.
+# The WebAssembly program, if `make wasm` has built it.
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/build/wasm/" DESTINATION lib/tapml/wasm OPTIONAL
-        FILES_MATCHING PATTERN "*.wasm" PATTERN "*.mjs" PATTERN "*.html" PATTERN "*.css" PATTERN "*.d.ts"
+        FILES_MATCHING PATTERN "tapml_worker.wasm" PATTERN "*.mjs" PATTERN "*.html"
+        PATTERN "include" EXCLUDE PATTERN "obj" EXCLUDE)
+# The program for web pages, with the types of its interface.
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/build/wasm/" DESTINATION lib/tapml/wasm OPTIONAL
+        FILES_MATCHING PATTERN "tapml_engine.wasm" PATTERN "tapml.d.ts"
         PATTERN "include" EXCLUDE PATTERN "obj" EXCLUDE)
