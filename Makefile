@@ -188,8 +188,8 @@ test-models: dev  ## every golden model, compiled for the cpu, OpenCL and Vulkan
 	  TAPML_TEST_ALL_MODELS=1 tests/test_e2e --gtest_filter='OtherModels/*:*EmbeddingGolden*:*Image*:SpeechRun.CarvesAndMigrates'
 
 test-ops: dev  ## every operator in every dtype on every platform, and many random programs
-	@cd build/dev && export TAPML_CACHE=$$PWD/test-cache TAPML_WALK=full TAPML_GRAPHS=2000 \
-	  TAPML_GRAPH_SECONDS=60; tests/test_walk && tests/test_graphs
+	@cd build/dev && export TAPML_CACHE=$$PWD/test-cache TAPML_WALK=full TAPML_CAMPAIGN_TESTS=2000 \
+	  TAPML_CAMPAIGN_SECONDS=60; tests/test_walk && tests/test_campaign
 
 clean:  ## remove build/ and out/
 	@rm -rf build out

@@ -130,7 +130,8 @@ tapml_test(accuracy LABEL unit LINK ${all_components})
 # An out-of-tree platform.
 tapml_test(extension LABEL unit LINK ${all_components})
 tapml_test(walk LABEL ops LINK ${all_components} TIMEOUT 1200)
-tapml_test(graphs LABEL ops LINK ${all_components} TIMEOUT 1200)
+# Random programs on every platform of this machine (docs/fuzzing.md).
+tapml_test(campaign LABEL ops LINK ${all_components} PROGRAM TIMEOUT 1200)
 tapml_test(math LABEL unit LINK tapml_device tapml_codegen tapml_passes tapml_schedule)
 # All devices of a machine, local and remote, in five minutes.
 tapml_test(conformance LABEL unit LINK tapml_device tapml_codegen tapml_rpc TIMEOUT 300)
@@ -168,7 +169,7 @@ function(tapml_example_library name)
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/include")
   target_compile_definitions(${name} PRIVATE ${ARGN})
   set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests/libraries")
-  foreach(test test_library test_graphs test_e2e)
+  foreach(test test_library test_e2e)
     if(TARGET ${test})
       add_dependencies(${test} ${name})
     endif()
@@ -178,7 +179,7 @@ tapml_example_library(example)
 tapml_example_library(example_wrong TAPML_EXAMPLE_IS_WRONG)
 tapml_example_library(example_fails TAPML_EXAMPLE_FAILS)
 tapml_example_library(example_version TAPML_EXAMPLE_VERSION=999)
-foreach(test test_library test_graphs test_e2e)
+foreach(test test_library test_e2e)
   if(TARGET ${test})
     target_compile_definitions(${test} PRIVATE TAPML_LIBRARY_FOLDER="${CMAKE_BINARY_DIR}/tests/libraries")
   endif()
@@ -245,7 +246,7 @@ if(TARGET tapml_python)
 endif()
 
 # Starts the longest tests first, so that no core idles at the end: approximate seconds.
-foreach(test_and_cost e2e:400 tutorials:250 topdown:230 accuracy:220 walk:190 python:190 models:180 graphs:120 cli:110
+foreach(test_and_cost e2e:400 tutorials:250 topdown:230 accuracy:220 walk:190 python:190 models:180 campaign:100 cli:110
                       codegen:100 rpc:95 llm:70 schedule:65 pipeline:60 error:40 language:35 app:35)
   string(REPLACE ":" ";" test_and_cost "${test_and_cost}")
   list(GET test_and_cost 0 test)

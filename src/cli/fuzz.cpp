@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/fuzz_external.h"
 #include "cli/fuzz_findings.h"
+#include "cli/fuzz_triage.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
 #include "fuzz/campaign/campaign.h"
@@ -65,7 +66,8 @@ struct GenCommand {
 };
 
 std::string program_text(const GenCommand& command, uint64_t seed, const fuzz::Coverage& snapshot) {
-  const fuzz::GenerateOptions options = command.generator.options();
+  fuzz::GenerateOptions options = command.generator.options();
+  options.inputs = false;
   if (!command.generator.disruptive()) {
     return text::print(fuzz::generate(seed, snapshot, options).program.module);
   }
@@ -104,7 +106,8 @@ struct RunCommand {
   std::string time = "60s", corpus;
   std::vector<std::string> targets = {kDefaultPlatform};
   int64_t jobs = 1, tests = 0, depth = 3;
-  double native = 0.1, mutants = 0.5, variants = 0.1, test_seconds = 20, reduce_seconds = 10;
+  double native = 0.1, others = 1, mutants = 0.5, variants = 0.1, test_seconds = 20,
+         reduce_seconds = 10;
 };
 
 std::string share_text(int64_t part, int64_t whole) {
@@ -120,7 +123,9 @@ std::string findings_text(const fuzz::CampaignState& state) {
   for (const auto& [kind, count] : kinds) {
     text += (kind == kinds.begin()->first ? " (" : ", ") + std::to_string(count) + " " + kind;
   }
-  return text + (kinds.empty() ? "" : ")");
+  if (!kinds.empty()) text += ")";
+  const int causes = fuzz::count_causes(state.findings);
+  return causes == std::ssize(state.findings) ? text : text + " of " + counted(causes, "cause");
 }
 
 std::string live_text(const fuzz::CampaignState& state, int64_t tests, double seconds) {
@@ -144,6 +149,7 @@ fuzz::CampaignOptions campaign_options(const RunCommand& command) {
   options.worker.disruptive = command.generator.disruptive();
   options.worker.targets = command.targets;
   options.worker.native = command.native;
+  options.worker.others = command.others;
   options.worker.mutants = command.mutants;
   options.worker.variants = command.variants;
   options.worker.depth = static_cast<int>(command.depth);
@@ -156,9 +162,16 @@ Json finding_json(const fuzz::KnownFinding& finding) {
   return Json::object({{"folder", Json::string(finding.folder)},
                        {"kind", Json::string(finding.kind)},
                        {"pass", Json::string(finding.pass)},
-                       {"signature", Json::string(finding.signature)},
+                       {"cause", Json::string(finding.cause)},
+                       {"called", Json::string(join(finding.called))},
                        {"count", Json::integer(finding.count)},
                        {"operators", Json::integer(finding.operators)}});
+}
+
+Json features_json(const fuzz::CampaignState& state) {
+  Json json = Json::object();
+  for (const auto& [name, count] : state.features) json.set(name, Json::integer(count));
+  return json;
 }
 
 int run(const RunCommand& command, const Output& output) {
@@ -200,8 +213,11 @@ int run(const RunCommand& command, const Output& output) {
                                 {"mutants", Json::integer(state.mutants)},
                                 {"variants", Json::integer(state.variants)},
                                 {"language", Json::integer(state.language)},
+                                {"elements", Json::integer(state.elements)},
+                                {"open_elements", Json::integer(state.open_elements)},
                                 {"coverage", Json::integer(state.coverage.size())},
                                 {"coverage_hash", Json::string(state.coverage.digest())},
+                                {"features", features_json(state)},
                                 {"findings", Json::array(std::move(findings))}}));
   if (!result.mutator_fault.empty()) {
     throw_internal("a mutation changes what a program computes", result.mutator_fault);
@@ -234,7 +250,7 @@ void add_run_command(CLI::App& fuzz, const Registration& registration) {
       ->capture_default_str();
   command
       ->add_option("--tests", options->tests,
-                   "Most programs of this run, rounded up to whole epochs of 50 (0: no limit)")
+                   "Most programs of this run, rounded up to whole epochs (0: no limit)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
       ->capture_default_str();
   command->add_option("--corpus", options->corpus,
@@ -245,6 +261,11 @@ void add_run_command(CLI::App& fuzz, const Registration& registration) {
       ->check(CLI::Range(int64_t{1}, int64_t{256}))
       ->capture_default_str();
   command->add_option("--native", options->native, "Share of programs that run on the targets")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      ->add_option("--others", options->others,
+                   "Share of those that each target but the first gets")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command->add_option("--mutants", options->mutants, "Share of programs that are also mutated")
@@ -279,6 +300,7 @@ void add_fuzz(Registration registration) {
   add_run_command(*fuzz, registration);
   add_gen(*fuzz, registration);
   add_fuzz_findings(*fuzz, registration);
+  add_fuzz_triage(*fuzz, registration);
   add_fuzz_external(*fuzz, registration);
 }
 

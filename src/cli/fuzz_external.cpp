@@ -93,7 +93,8 @@ int external(const ExternalCommand& command, const Output& output) {
   options.folder = command.corpus.empty()
                        ? "fuzz-" + command.compiler + "-" + std::to_string(command.seed)
                        : command.corpus;
-  options.generate = {.operators = static_cast<int>(command.operators), .language = 0};
+  options.generate = {
+      .operators = static_cast<int>(command.operators), .language = 0, .patterns = 0};
   options.slack = command.slack;
   options.reduce_seconds = command.reduce_seconds;
   options.cancelled = interrupted;

@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "fuzz/campaign/finding.h"
 #include "fuzz/campaign/worker.h"
+#include "fuzz/language/library_functions.h"
 #include "io/host/scratch_folder.h"
 #include "ir/exceptions.h"
 #include "text/printer.h"
@@ -31,19 +32,18 @@ class Checker {
   Checker(const fuzz::Finding& finding, const FindingCommand& command)
       : finding_(finding),
         in_process_(command.in_process),
-        oracles_({.targets = finding.targets, .open = fuzz_sessions()}),
+        oracles_({.targets = finding.targets, .devices = fuzz_devices()}),
         worker_({"/proc/self/exe", "fuzz-worker"}, options_of(finding), command.seconds) {}
 
-  std::optional<fuzz::Problem> check(const fuzz::Program& program) {
-    if (in_process_)
-      return oracles_.check_alone(program, native(), finding_.problem.variant).problem;
+  std::optional<fuzz::Problem> check(const fuzz::Program& program, const fuzz::Problem& problem) {
+    if (in_process_) return oracles_.check_again(program, problem).problem;
     if (!scratch_) scratch_.emplace(unwrap(ScratchFolder::create("fuzz")));
     fuzz::Finding candidate = finding_;
     candidate.program = program;
+    candidate.problem = problem;
     fuzz::save_finding(candidate, scratch_->path());
     return worker_.check(scratch_->path());
   }
-  bool native() const { return fuzz::is_native(finding_.problem); }
 
  private:
   static fuzz::WorkerOptions options_of(const fuzz::Finding& finding) {
@@ -68,7 +68,7 @@ int replay(const FindingCommand& command, const Output& output) {
   install_interrupt_handler();
   const fuzz::Finding finding = fuzz::load_finding(command.folder);
   Checker checker(finding, command);
-  const std::optional<fuzz::Problem> found = checker.check(finding.program);
+  const std::optional<fuzz::Problem> found = checker.check(finding.program, finding.problem);
   Json json = Json::object({{"expected", finding.problem.json()}});
   json.set("found", found ? found->json() : Json::null());
   const bool same = found && found->same_as(finding.problem);
@@ -90,11 +90,11 @@ int reduce(const FindingCommand& command, const Output& output) {
   fuzz::ReduceOptions options;
   options.seconds = command.seconds;
   options.cancelled = interrupted;
-  options.check = [&](const fuzz::Program& candidate) {
+  options.check = [&](const fuzz::Program& candidate, const fuzz::Problem& problem) {
     progress.step(counted(fuzz::count_calls(candidate.module), "call"));
-    return checker.check(candidate);
+    return checker.check(candidate, problem);
   };
-  const std::optional<fuzz::Problem> whole = checker.check(finding.program);
+  const std::optional<fuzz::Problem> whole = checker.check(finding.program, finding.problem);
   if (!whole || !whole->same_as(finding.problem)) {
     throw_user("the finding does not repeat, so it cannot be reduced", command.folder,
                finding.problem.signature(), whole ? whole->signature() : "no problem");
@@ -103,6 +103,7 @@ int reduce(const FindingCommand& command, const Output& output) {
   progress.end();
   fuzz::Finding smaller = finding;
   smaller.program = reduced.program;
+  smaller.problem = reduced.problem;
   const std::string folder = command.folder + "/reduced";
   fuzz::save_finding(smaller, folder);
   output.text(text::print(reduced.program.module));
@@ -119,7 +120,7 @@ int bisect(const FindingCommand& command, const Output& output) {
   install_interrupt_handler();
   const fuzz::Finding finding = fuzz::load_finding(command.folder);
   const fuzz::Bisection guilty = fuzz::bisect(
-      finding.program, finding.problem, {.targets = finding.targets, .open = fuzz_sessions()});
+      finding.program, finding.problem, {.targets = finding.targets, .devices = fuzz_devices()});
   if (!guilty.before.empty()) {
     output.text("# before " + guilty.pass + "\n" + guilty.before);
     output.text("# after " + guilty.pass + "\n" + guilty.after);
@@ -150,8 +151,19 @@ void add(CLI::App& fuzz, const Registration& registration, const char* name, con
 
 }  // namespace
 
-fuzz::SessionOpener fuzz_sessions() {
-  return [](target::Target& target) { return open_session(target); };
+fuzz::Devices fuzz_devices() {
+  fuzz::Devices devices;
+  devices.open = [](target::Target& target) {
+    device::HostLibraries libraries;
+    if (target.description.library_routines && target.endpoint.empty()) {
+      libraries.push_back(unwrap(device::HostLibrary::wrap(&fuzz::routine_table(), "fuzz")));
+    }
+    return open_session(target, {}, libraries);
+  };
+  for (const std::string& name : device::built_in_libraries()) {
+    if (device::is_library_here(name)) devices.libraries.push_back(name);
+  }
+  return devices;
 }
 
 void add_fuzz_findings(CLI::App& fuzz, const Registration& registration) {

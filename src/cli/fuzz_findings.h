@@ -10,7 +10,7 @@ namespace tapml::cli {
 
 void add_fuzz_findings(CLI::App& fuzz, const Registration& registration);
 
-// Opens sessions of this computer for generated programs.
-fuzz::SessionOpener fuzz_sessions();
+// What runs generated programs on this computer.
+fuzz::Devices fuzz_devices();
 
 }  // namespace tapml::cli

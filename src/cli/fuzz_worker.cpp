@@ -28,7 +28,7 @@ void add_fuzz_worker(Registration registration) {
         ::_exit(kDone);
       }).detach();
       fuzz::LineChannel channel(rpc::FileDescriptor(streams.in), rpc::FileDescriptor(streams.out));
-      fuzz::serve_worker(channel, fuzz_sessions());
+      fuzz::serve_worker(channel, fuzz_devices());
       return kDone;
     };
   });

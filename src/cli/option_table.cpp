@@ -63,6 +63,7 @@ constexpr OptionRow kRows[] = {
     {"--operators", kPrograms, "N"},
     {"--language", kPrograms, "SHARE"},
     {"--native", kPrograms, "SHARE"},
+    {"--others", kPrograms, "SHARE"},
     {"--variants", kPrograms, "SHARE"},
     {"--mutants", kPrograms, "SHARE"},
     {"--depth", kPrograms, "N"},

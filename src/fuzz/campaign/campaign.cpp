@@ -17,12 +17,14 @@ namespace tapml::fuzz {
 
 namespace {
 
-// Programs of one epoch have the same snapshot of the coverage.
-constexpr uint64_t kEpoch = 50;
+// Programs of one epoch have the same snapshot of the coverage. The first ones cover most.
+constexpr uint64_t kFirstEpoch = 10, kEpoch = 50, kFirstPrograms = 200;
 // Errors of invalid programs that are kept.
 constexpr size_t kMostInvalid = 5;
 // Findings that look alike before they are reduced: more are only counted.
 constexpr int64_t kMostAlike = 12;
+// The same for those that end the process, whose reduction takes longer.
+constexpr int64_t kMostEnds = 3;
 
 // How much longer a program gets the second time.
 constexpr double kPatience = 4;
@@ -61,7 +63,7 @@ class Campaign {
   bool over() const { return is_late() || (options_.tests > 0 && result_.tests >= options_.tests); }
 
   std::vector<Tested> run_epoch() {
-    constexpr uint64_t count = kEpoch;
+    const uint64_t count = state().next < kFirstPrograms ? kFirstEpoch : kEpoch;
     std::vector<Tested> tested(count);
     std::atomic<uint64_t> next = 0;
     std::atomic<int64_t> done = 0;
@@ -128,6 +130,9 @@ class Campaign {
       state().mutants += one.mutated;
       state().variants += one.variant;
       state().language += one.language;
+      state().elements += one.tally.all;
+      state().open_elements += one.tally.open;
+      for (const std::string& feature : one.features) ++state().features[feature];
     }
     // The programs of an incomplete epoch are tested again after a restart: their coverage would
     // depend on when it ended.
@@ -145,17 +150,17 @@ class Campaign {
     const Problem& problem = *tested.problem;
     const std::string first = problem.signature();
     const auto known = state().signatures.find(first);
-    const bool by_values = problem.kind == ProblemKind::kValues;
     if (known != state().signatures.end()) {
       KnownFinding& finding = state().findings[static_cast<size_t>(known->second)];
       if (finding.index == index) return;  // of an epoch that was interrupted
       ++finding.count;
-      // Wrong values of one kind may have several causes, which their reduced programs tell apart.
-      if (!by_values || finding.count > kMostAlike) return;
+      // What no message tells apart may have several causes, which reduced programs do.
+      const int64_t most = ends_process(problem.kind) ? kMostEnds : kMostAlike;
+      if (has_telling_message(problem.kind) || finding.count > most) return;
     }
     KnownFinding finding;
     finding.kind = problem_kind_name(problem.kind);
-    finding.signature = first;
+    finding.cause = first;
     finding.pass = problem.pass;
     finding.index = index;
     finding.folder = options_.folder + "/findings/" + std::to_string(index) + "-" + finding.kind;
@@ -168,12 +173,11 @@ class Campaign {
                            !options_.worker.disruptive;
     if (reducible) settle(worker, problem, finding);
     for (KnownFinding& other : state().findings) {
-      if (other.signature != finding.signature) continue;
-      if (by_values) {
-        ++other.count;
-        std::error_code ignored;
-        std::filesystem::remove_all(finding.folder, ignored);
-      }
+      if (!is_known(finding, other)) continue;
+      ++other.count;
+      std::error_code ignored;
+      std::filesystem::remove_all(finding.folder, ignored);
+      state().signatures.try_emplace(first, &other - state().findings.data());
       return;
     }
     state().signatures.try_emplace(first, std::ssize(state().findings));
@@ -189,8 +193,9 @@ class Campaign {
     }
     const auto outcome = worker.reduce(finding.folder, options_.reduce_seconds);
     if (!outcome) return;  // the finding itself is kept
-    finding.signature = outcome->signature;
+    finding.cause = outcome->cause;
     finding.pass = outcome->pass;
+    finding.called = outcome->called;
     finding.operators = outcome->operators;
   }
 
@@ -203,14 +208,18 @@ class Campaign {
       ReduceOptions reduction;
       reduction.seconds = options_.reduce_seconds;
       reduction.cancelled = options_.cancelled;
-      reduction.check = [&](const Program& program) {
+      reduction.check = [&](const Program& program, const Problem& of) {
         candidate.program = program;
+        candidate.problem = of;
         save_finding(candidate, scratch.path());
         return worker.check(scratch.path());
       };
       const Reduced reduced = reduce(whole.program, problem, reduction);
       finding.operators = reduced.operators;
-      finish_finding(whole, reduced, {problem.pass, problem.message, "", ""}, finding.folder);
+      const FinalForm form =
+          finish_finding(whole, reduced, {problem.pass, problem.message, "", ""}, finding.folder);
+      finding.cause = form.problem.signature();
+      finding.called = form.called;
     });
     worker.restart();
     if (!done && done.error().kind == ErrorKind::kInternal) throw_error(done.error());

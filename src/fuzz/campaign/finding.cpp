@@ -1,15 +1,14 @@
 #include "fuzz/campaign/finding.h"
 
 #include <filesystem>
-#include <set>
 
 #include "base/strings.h"
 #include "fuzz/campaign/json_fields.h"
 #include "fuzz/campaign/value_text.h"
+#include "fuzz/oracles/variants.h"
 #include "io/host/files.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
-#include "relax/visit.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
@@ -58,6 +57,7 @@ Finding load_finding(const std::string& folder) {
   }
   Finding finding;
   finding.problem = Problem::from_json(*problem);
+  parse_variant(finding.problem.variant);
   finding.seed = seed_at(json, "seed");
   finding.index = seed_at(json, "index");
   finding.coverage = text_at(json, "coverage");
@@ -89,23 +89,14 @@ FinalForm finish_finding(const Finding& finding, const Reduced& reduced, const B
                          const std::string& folder) {
   Finding smaller = finding;
   smaller.program = reduced.program;
+  smaller.problem = reduced.problem;
   save_finding(smaller, folder + "/reduced");
-  std::set<std::string> operators;
-  for (const auto& [name, function] : reduced.program.module.functions) {
-    const auto* graph = relax::as_relax_function(function.get());
-    if (!graph) continue;
-    relax::visit(graph->body, [&](const relax::Expr& part) {
-      if (relax::as<relax::CallNode>(part)) operators.insert(relax::called_operator(part));
-    });
-  }
-  FinalForm form;
-  Problem located = finding.problem;
-  located.pass = guilty.pass;
-  form.signature = located.signature();
-  if (finding.problem.kind == ProblemKind::kValues) form.signature += " | " + join(operators);
+  FinalForm form{reduced.problem, called_operators(reduced.program.module)};
+  form.problem.pass = guilty.pass;
   const Json pass = Json::object({{"pass", Json::string(guilty.pass)},
                                   {"reason", Json::string(guilty.reason)},
-                                  {"signature", Json::string(form.signature)},
+                                  {"cause", Json::string(form.problem.signature())},
+                                  {"called", Json::string(join(form.called))},
                                   {"operators", Json::integer(reduced.operators)},
                                   {"candidates", Json::integer(reduced.tried)}});
   unwrap(write_text_atomic(folder + "/pass.json", pass.dump(2) + "\n"));

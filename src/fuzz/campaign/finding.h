@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,8 @@ Finding load_finding(const std::string& folder);
 
 // Writes FOLDER/reduced, and the guilty pass into both (pass.json, before.txt, after.txt).
 struct FinalForm {
-  // Problems of the same one likely have one cause: the kind, the pass and, for wrong values, the
-  // operators that are left.
-  std::string signature;
+  Problem problem;               // in the simplest variant, with the guilty pass
+  std::set<std::string> called;  // operators that are left
 };
 FinalForm finish_finding(const Finding& finding, const Reduced& reduced, const Bisection& guilty,
                          const std::string& folder);

@@ -1,8 +1,10 @@
 #include "fuzz/campaign/state.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
+#include "fuzz/campaign/json_fields.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 
@@ -13,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFile = "/state.json";
-constexpr int64_t kFormat = 2;
+constexpr int64_t kFormat = 3;
 
 // The counts of a state by name, for reading and writing.
 template <class State, class F>
@@ -26,6 +28,8 @@ void each_count(State& state, F&& f) {
   f("mutants", state.mutants);
   f("variants", state.variants);
   f("language", state.language);
+  f("elements", state.elements);
+  f("open_elements", state.open_elements);
 }
 
 std::string coverage_file(const std::string& digest) { return "coverage-" + digest + ".txt"; }
@@ -42,12 +46,22 @@ const Json& member(const Json& json, const char* key, JsonKind kind, const std::
 
 }  // namespace
 
-CampaignState load_state(const std::string& folder, uint64_t seed, const WorkerOptions& options) {
+int count_causes(const std::vector<KnownFinding>& findings) {
+  std::set<std::string> causes;
+  for (const KnownFinding& finding : findings) causes.insert(finding.cause);
+  return static_cast<int>(causes.size());
+}
+
+bool is_known(const KnownFinding& finding, const KnownFinding& known) {
+  if (finding.cause != known.cause) return false;
+  const std::optional<ProblemKind> kind = problem_kind_of(finding.kind);
+  return (kind && has_telling_message(*kind)) ||
+         std::ranges::includes(finding.called, known.called);
+}
+
+CampaignState read_state(const std::string& folder) {
   CampaignState state;
-  state.seed = seed;
-  state.options = options;
   const std::string file = folder + kFile;
-  if (!fs::exists(file)) return state;
   const Json json = unwrap(parse_json(unwrap(read_text_file(file)), file));
   auto text = [&](const Json& from, const char* key) -> const std::string& {
     return member(from, key, JsonKind::kString, file).as_string();
@@ -59,23 +73,24 @@ CampaignState load_state(const std::string& folder, uint64_t seed, const WorkerO
     throw_user("this state of a campaign has another format", file, std::to_string(kFormat), "",
                "give another folder");
   }
-  if (text(json, "seed") != std::to_string(seed)) {
-    throw_user("the campaign in this folder has another seed", file, std::to_string(seed),
-               text(json, "seed"), "give its seed, or another folder");
-  }
-  const std::string written = member(json, "options", JsonKind::kObject, file).dump();
-  if (written != options.json().dump()) {
-    throw_user("the campaign in this folder has other options", file, options.json().dump(),
-               written, "give its options, or another folder");
-  }
+  state.seed = seed_at(json, "seed");
+  state.options = WorkerOptions::from_json(member(json, "options", JsonKind::kObject, file));
   state.next = static_cast<uint64_t>(integer(json, "next"));
   each_count(state, [&](const char* key, int64_t& count) { count = integer(json, key); });
   if (const Json* seconds = json.find("seconds")) state.seconds = seconds->as_double();
   for (const Json& item : member(json, "findings", JsonKind::kArray, file).items()) {
-    state.findings.push_back({text(item, "folder"), text(item, "kind"), text(item, "signature"),
-                              text(item, "pass"), integer(item, "count"),
-                              static_cast<int>(integer(item, "operators")),
-                              static_cast<uint64_t>(integer(item, "index"))});
+    KnownFinding known;
+    known.folder = text(item, "folder");
+    known.kind = text(item, "kind");
+    known.pass = text(item, "pass");
+    known.cause = text(item, "cause");
+    for (const Json& name : member(item, "called", JsonKind::kArray, file).items()) {
+      known.called.insert(name.as_string());
+    }
+    known.count = integer(item, "count");
+    known.operators = static_cast<int>(integer(item, "operators"));
+    known.index = static_cast<uint64_t>(integer(item, "index"));
+    state.findings.push_back(std::move(known));
   }
   for (const auto& [signature, number] :
        member(json, "signatures", JsonKind::kObject, file).members()) {
@@ -84,6 +99,9 @@ CampaignState load_state(const std::string& folder, uint64_t seed, const WorkerO
       throw_user("a signature names no finding", file, "", signature);
     }
     state.signatures[signature] = at;
+  }
+  for (const auto& [name, count] : member(json, "features", JsonKind::kObject, file).members()) {
+    state.features[name] = count.as_integer();
   }
   for (const Json& item : member(json, "curve", JsonKind::kArray, file).items()) {
     if (item.items().size() != 2) throw_user("this is no moment of a campaign", file);
@@ -99,20 +117,45 @@ CampaignState load_state(const std::string& folder, uint64_t seed, const WorkerO
   return state;
 }
 
+CampaignState load_state(const std::string& folder, uint64_t seed, const WorkerOptions& options) {
+  const std::string file = folder + kFile;
+  if (!fs::exists(file)) {
+    CampaignState state;
+    state.seed = seed;
+    state.options = options;
+    return state;
+  }
+  CampaignState state = read_state(folder);
+  if (state.seed != seed) {
+    throw_user("the campaign in this folder has another seed", file, std::to_string(seed),
+               std::to_string(state.seed), "give its seed, or another folder");
+  }
+  const std::string wanted = options.json().dump(), found = state.options.json().dump();
+  if (wanted != found) {
+    throw_user("the campaign in this folder has other options", file, wanted, found,
+               "give its options, or another folder");
+  }
+  return state;
+}
+
 void save_state(const CampaignState& state, const std::string& folder) {
   const std::string digest = state.coverage.digest();
   unwrap(write_text_atomic(folder + "/" + coverage_file(digest), state.coverage.text()));
   std::vector<Json> findings, curve;
   for (const KnownFinding& known : state.findings) {
+    std::vector<Json> called;
+    for (const std::string& name : known.called) called.push_back(Json::string(name));
     findings.push_back(Json::object({{"folder", Json::string(known.folder)},
                                      {"kind", Json::string(known.kind)},
-                                     {"signature", Json::string(known.signature)},
+                                     {"cause", Json::string(known.cause)},
                                      {"pass", Json::string(known.pass)},
+                                     {"called", Json::array(std::move(called))},
                                      {"count", Json::integer(known.count)},
                                      {"operators", Json::integer(known.operators)},
                                      {"index", Json::integer(static_cast<int64_t>(known.index))}}));
   }
-  Json signatures = Json::object();
+  Json signatures = Json::object(), features = Json::object();
+  for (const auto& [name, count] : state.features) features.set(name, Json::integer(count));
   for (const auto& [signature, at] : state.signatures) {
     signatures.set(signature, Json::integer(at));
   }
@@ -129,6 +172,7 @@ void save_state(const CampaignState& state, const std::string& folder) {
              [&](const char* key, const int64_t& count) { json.set(key, Json::integer(count)); });
   json.set("findings", Json::array(std::move(findings)));
   json.set("signatures", std::move(signatures));
+  json.set("features", std::move(features));
   json.set("curve", Json::array(std::move(curve)));
   unwrap(write_text_atomic(folder + kFile, json.dump(1) + "\n"));
   // Coverage of earlier epochs, which no state names any more.

@@ -2,9 +2,12 @@
 
 #include <chrono>
 
+#include "base/strings.h"
 #include "fuzz/campaign/finding.h"
 #include "fuzz/campaign/json_fields.h"
 #include "fuzz/generate/disrupt.h"
+#include "fuzz/language/constructs.h"
+#include "fuzz/language/patterns.h"
 #include "fuzz/oracles/refusal.h"
 #include "fuzz/reduce/bisect.h"
 #include "fuzz/reduce/reduce.h"
@@ -18,11 +21,13 @@ namespace {
 
 // The time in which a process starts.
 constexpr double kStartSeconds = 60;
+// How the note of a variant begins (Oracles::begins).
+constexpr const char* kVariant = "variant ";
 
 // The worker's side.
 class Server {
  public:
-  Server(LineChannel& channel, const SessionOpener& open) : channel_(channel), open_(open) {}
+  Server(LineChannel& channel, const Devices& devices) : channel_(channel), devices_(devices) {}
 
   // False if the other side has ended.
   bool answer_one() {
@@ -53,7 +58,7 @@ class Server {
             {finding.program.module, finding.problem.stage, "", finding.expected, {}});
         return checked_json(checked);
       }
-      return checked_json(oracles_->check_alone(finding.program, true, finding.problem.variant));
+      return checked_json(oracles_->check_again(finding.program, finding.problem));
     }
     if (what == "save") return save(request);
     if (what == "reduce") return reduce_finding(request);
@@ -74,8 +79,9 @@ class Server {
 
   OracleOptions oracle_options() const {
     return {.targets = options_.targets,
-            .open = open_,
+            .devices = devices_,
             .native = options_.native,
+            .others = options_.others,
             .mutants = options_.mutants,
             .depth = options_.depth,
             .variants = options_.variants};
@@ -90,8 +96,13 @@ class Server {
                               {"mutated", Json::boolean(checked.mutated)},
                               {"variant", Json::boolean(!checked.variant.empty())},
                               {"of_mutant", Json::boolean(checked.of_mutant)}});
+    json.set("elements", Json::integer(checked.tally.all));
+    json.set("open_elements", Json::integer(checked.tally.open));
     if (!checked.valid) json.set("invalid", Json::string(checked.invalid));
     if (checked.problem) json.set("problem", checked.problem->json());
+    std::vector<Json> features;
+    for (const std::string& feature : checked.features) features.push_back(Json::string(feature));
+    json.set("features", Json::array(std::move(features)));
     return json;
   }
 
@@ -113,7 +124,16 @@ class Server {
     channel_.send(Json::object({{"added", Json::string(generated.added.text())},
                                 {"language", Json::boolean(generated.language)},
                                 {"operators", Json::integer(generated.operators)}}));
-    return checked_json(oracles_->check(generated.program, seed));
+    Checked checked;
+    const auto unmatched = patterns_without_match(generated.program.module);
+    if (unmatched.empty()) {
+      checked = oracles_->check(generated.program, seed, generated.value);
+    } else {
+      checked.valid = false;
+      checked.invalid = "the program has no part that matches " + join(unmatched);
+    }
+    checked.features.merge(constructs_of(generated.program.module));
+    return checked_json(checked);
   }
 
   Json save(const Json& request) {
@@ -143,22 +163,24 @@ class Server {
     const std::string& folder = text_at(request, "folder");
     oracles_->begins = {};
     const Finding finding = load_finding(folder);
-    const bool native = is_native(finding.problem);
     ReduceOptions reduction;
     reduction.seconds = number_at(request, "seconds", 10);
-    reduction.check = [&](const Program& candidate) {
-      return oracles_->check_alone(candidate, native, finding.problem.variant).problem;
+    reduction.check = [&](const Program& candidate, const Problem& problem) {
+      return oracles_->check_again(candidate, problem).problem;
     };
     const Reduced reduced = reduce(finding.program, finding.problem, reduction);
-    const Bisection guilty = bisect(reduced.program, finding.problem, oracle_options());
+    const Bisection guilty = bisect(reduced.program, reduced.problem, oracle_options());
     const FinalForm form = finish_finding(finding, reduced, guilty, folder);
-    return Json::object({{"signature", Json::string(form.signature)},
+    std::vector<Json> called;
+    for (const std::string& name : form.called) called.push_back(Json::string(name));
+    return Json::object({{"cause", Json::string(form.problem.signature())},
                          {"pass", Json::string(guilty.pass)},
+                         {"called", Json::array(std::move(called))},
                          {"operators", Json::integer(reduced.operators)}});
   }
 
   LineChannel& channel_;
-  const SessionOpener& open_;
+  const Devices& devices_;
   WorkerOptions options_;
   Coverage snapshot_;
   std::optional<Oracles> oracles_;
@@ -175,6 +197,7 @@ Json WorkerOptions::json() const {
                        {"language", Json::number(generate.language)},
                        {"targets", Json::array(std::move(names))},
                        {"native", Json::number(native)},
+                       {"others", Json::number(others)},
                        {"mutants", Json::number(mutants)},
                        {"depth", Json::integer(depth)},
                        {"variants", Json::number(variants)},
@@ -188,6 +211,7 @@ WorkerOptions WorkerOptions::from_json(const Json& json) {
   options.disruptive = flag_at(json, "disruptive");
   options.generate.language = number_at(json, "language", 0);
   options.native = number_at(json, "native");
+  options.others = number_at(json, "others", 1);
   options.mutants = number_at(json, "mutants");
   options.depth = static_cast<int>(number_at(json, "depth", 1));
   options.variants = number_at(json, "variants");
@@ -199,8 +223,8 @@ WorkerOptions WorkerOptions::from_json(const Json& json) {
   return options;
 }
 
-void serve_worker(LineChannel& channel, const SessionOpener& open) {
-  Server server(channel, open);
+void serve_worker(LineChannel& channel, const Devices& devices) {
+  Server server(channel, devices);
   while (server.answer_one()) {
   }
 }
@@ -243,17 +267,23 @@ Result<Json> Worker::ask(const Json& request, double seconds) {
   while (true) {
     TAPML_ASSIGN(Json line, process_->channel().receive(deadline));
     if (const Json* part = line.find("part")) {
-      part_ = part->as_string();
+      note(part->as_string());
       continue;
     }
     return line;
   }
 }
 
+void Worker::note(const std::string& part) {
+  part_ = part;
+  if (part.starts_with(kVariant)) variant_ = part.substr(std::string_view(kVariant).size());
+  if (part == "program" || part == "mutant") variant_.clear();
+}
+
 Problem Worker::ended(const Error& error, double seconds) {
   Problem problem{ProblemKind::kHang, part_.empty() ? "generate" : part_, "", ""};
-  if (part_ == "mutant") problem.stage = "program";
-  if (part_ == "variant") problem.stage = "other ways";
+  if (part_ == "mutant" || part_.starts_with(kVariant)) problem.stage = "program";
+  problem.variant = variant_;
   if (error.fault == PlatformFault::kTimeout) {
     problem.message = "no result within " + std::to_string(static_cast<int>(seconds)) + " s";
     restart();
@@ -268,6 +298,7 @@ Tested Worker::test(uint64_t seed, double patience) {
   Tested tested;
   if (Status started = ensure(); !started) throw_error(started.error());
   part_.clear();
+  variant_.clear();
   tested.done = true;
   const double seconds = patience * seconds_;
   Result<Json> reply =
@@ -283,7 +314,7 @@ Tested Worker::test(uint64_t seed, double patience) {
     do {
       reply = process_->channel().receive(deadline);
       if (reply && reply->find("part")) {
-        part_ = text_at(*reply, "part");
+        note(text_at(*reply, "part"));
         mutant |= part_ == "mutant";
       }
     } while (reply && reply->find("part"));
@@ -304,7 +335,12 @@ Tested Worker::test(uint64_t seed, double patience) {
   tested.mutated = flag_at(*reply, "mutated");
   tested.variant = flag_at(*reply, "variant");
   tested.of_mutant = flag_at(*reply, "of_mutant");
+  tested.tally = {static_cast<int64_t>(number_at(*reply, "open_elements")),
+                  static_cast<int64_t>(number_at(*reply, "elements"))};
   tested.invalid = text_at(*reply, "invalid");
+  if (const Json* features = reply->find("features")) {
+    for (const Json& feature : features->items()) tested.features.push_back(feature.as_string());
+  }
   if (const Json* problem = reply->find("problem")) tested.problem = Problem::from_json(*problem);
   return tested;
 }
@@ -312,6 +348,7 @@ Tested Worker::test(uint64_t seed, double patience) {
 std::optional<Problem> Worker::check(const std::string& folder) {
   if (Status started = ensure(); !started) throw_error(started.error());
   part_.clear();
+  variant_.clear();
   const Result<Json> reply = ask(
       Json::object({{"do", Json::string("check")}, {"folder", Json::string(folder)}}), seconds_);
   if (!reply) return ended(reply.error(), seconds_);
@@ -351,8 +388,14 @@ Result<Worker::Outcome> Worker::reduce(const std::string& folder, double seconds
   restart();
   if (!reply) return fail(reply.error());
   if (reply->find("error")) return fail(internal_error(text_at(*reply, "error"), folder));
-  return Outcome{text_at(*reply, "signature"), text_at(*reply, "pass"),
-                 static_cast<int>(number_at(*reply, "operators"))};
+  Outcome outcome{text_at(*reply, "cause"),
+                  text_at(*reply, "pass"),
+                  {},
+                  static_cast<int>(number_at(*reply, "operators"))};
+  if (const Json* called = reply->find("called")) {
+    for (const Json& name : called->items()) outcome.called.insert(name.as_string());
+  }
+  return outcome;
 }
 
 }  // namespace tapml::fuzz

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct WorkerOptions {
   GenerateOptions generate;
   bool disruptive = false;  // programs that break one rule (generate/disrupt.h)
   std::vector<std::string> targets = {kDefaultPlatform};
-  double native = 0.1, mutants = 0.5, variants = 0.1;
+  double native = 0.1, others = 1, mutants = 0.5, variants = 0.1;  // shares (oracles.h)
   int depth = 3;
   int64_t memory_bytes = int64_t{4} << 30;  // of data and private mappings
 
@@ -28,7 +29,7 @@ struct WorkerOptions {
 
 // Answers requests until the other side ends: {"do": "configure" | "cover" | "test" | "check" |
 // "save" | "reduce", ...}.
-void serve_worker(LineChannel& channel, const SessionOpener& open);
+void serve_worker(LineChannel& channel, const Devices& devices);
 
 // What a test of one program found.
 struct Tested {
@@ -37,6 +38,9 @@ struct Tested {
        variant = false;
   bool language = false, of_mutant = false;
   int operators = 0;
+  // Constructs of the program (language/constructs.h), and what occurred (Checked::features).
+  std::vector<std::string> features;
+  Tally tally;
   Coverage added;
   std::string invalid;
   std::optional<Problem> problem;
@@ -61,9 +65,10 @@ class Worker {
   Status save(uint64_t seed, bool of_mutant, uint64_t index, const std::string& coverage,
               const Problem& problem, const std::string& folder);
   // Reduces and bisects a finding: writes FOLDER/reduced, and returns the finding's final
-  // signature.
+  // form.
   struct Outcome {
-    std::string signature, pass;
+    std::string cause, pass;
+    std::set<std::string> called;
     int operators = 0;
   };
   Result<Outcome> reduce(const std::string& folder, double seconds);
@@ -81,7 +86,8 @@ class Worker {
   double seconds_;  // for a program
   const Coverage* snapshot_ = nullptr;
   std::unique_ptr<WorkerProcess> process_;
-  std::string part_;  // what the process was about to do
+  void note(const std::string& part);
+  std::string part_, variant_;  // what the process was about to do
 };
 
 }  // namespace tapml::fuzz

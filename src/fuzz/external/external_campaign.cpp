@@ -142,7 +142,7 @@ class ExternalCampaign {
     ReduceOptions reduction;
     reduction.seconds = options_.reduce_seconds;
     reduction.cancelled = options_.cancelled;
-    reduction.check = [&](const Program& candidate) -> std::optional<Problem> {
+    reduction.check = [&](const Program& candidate, const Problem&) -> std::optional<Problem> {
       std::optional<Problem> found;
       const Status checked = guard([&] {
         pipeline::check_input(candidate.module, "candidate");

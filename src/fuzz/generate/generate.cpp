@@ -4,6 +4,7 @@
 
 #include "fuzz/generate/graph.h"
 #include "fuzz/language/language.h"
+#include "fuzz/language/patterns.h"
 #include "ir/exceptions.h"
 #include "text/printer.h"
 
@@ -34,24 +35,27 @@ std::vector<interp::Value> drawn_values(const std::vector<op::GeneratedTensor>& 
   return values;
 }
 
-// Whether the graph's results are finite; also true where it cannot be evaluated, which the checks
-// report.
-bool computes_finite(const Module& module, const std::vector<interp::Value>& arguments) {
-  bool finite = true;
+// The value of the graph; none where it cannot be evaluated, which the checks report.
+std::optional<interp::Value> value_of(const Module& module,
+                                      const std::vector<interp::Value>& arguments) {
+  std::optional<interp::Value> value;
   const Status evaluated = guard([&] {
     interp::CallOptions options;
     options.allowed.relaxed_division = true;
-    finite = is_finite(interp::call(module, "main", arguments, options));
+    value = interp::call(module, "main", arguments, options);
   });
-  return finite || !evaluated;
+  return evaluated ? value : std::nullopt;
 }
 
+bool is_wanted(const std::optional<interp::Value>& value) { return !value || is_finite(*value); }
+
 // Elements for which the results are finite, if a few draws find any; else those of the first.
-std::vector<interp::Value> search_inputs(const Graph& graph, uint64_t seed) {
+void search_inputs(const Graph& graph, uint64_t seed, Generated& result) {
   std::vector<interp::Value> first = drawn_values(graph.inputs, seed);
-  if (computes_finite(graph.module, first)) return first;
+  std::optional<interp::Value> first_value = value_of(graph.module, first);
   uint64_t attempt = 0;
   for (const FloatRange& range : kTameRanges) {
+    if (is_wanted(first_value)) break;
     std::vector<op::GeneratedTensor> inputs = graph.inputs;
     for (op::GeneratedTensor& input : inputs) {
       // What an operator asks for holds still.
@@ -67,9 +71,14 @@ std::vector<interp::Value> search_inputs(const Graph& graph, uint64_t seed) {
       input.low = low;
     }
     std::vector<interp::Value> values = drawn_values(inputs, program_seed(seed, ++attempt));
-    if (computes_finite(graph.module, values)) return values;
+    std::optional<interp::Value> value = value_of(graph.module, values);
+    if (!is_wanted(value)) continue;
+    result.program.arguments = std::move(values);
+    result.value = std::move(value);
+    return;
   }
-  return first;
+  result.program.arguments = std::move(first);
+  result.value = std::move(first_value);
 }
 
 }  // namespace
@@ -91,8 +100,11 @@ Generated generate(uint64_t seed, const Coverage& snapshot, const GenerateOption
     result.operators = graph.operators;
     result.refused = graph.refused;
     result.added = std::move(graph.added);
-    result.program.arguments = search_inputs(graph, seed);
+    if (options.inputs) search_inputs(graph, seed, result);
     result.program.module = std::move(graph.module);
+    if (rng.chance(options.patterns)) {
+      add_random_patterns(result.program.module, rng, static_cast<int>(rng.between(1, 4)));
+    }
     return result;
   }
   const int size = static_cast<int>(rng.between(2, 2 + options.operators));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "fuzz/generate/coverage.h"
 #include "fuzz/generate/policy.h"
@@ -15,10 +16,14 @@ struct GenerateOptions {
   // The share of programs with functions, control flow and other parts of the language beyond a
   // straight line of operators (language/language.h).
   double language = 0.4;
+  bool inputs = true;     // false: programs without arguments, where nothing runs
+  double patterns = 0.5;  // the share of graphs with patterns that match parts of them
 };
 
 struct Generated {
   Program program;
+  // Main's value by the reference evaluator, where the search for inputs has computed it.
+  std::optional<interp::Value> value;
   Coverage added;  // what the snapshot did not have
   int operators = 0, refused = 0;
   bool language = false;

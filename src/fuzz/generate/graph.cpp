@@ -24,6 +24,10 @@ constexpr int64_t kMostElements = 2048;
 constexpr size_t kMostRank = 6;
 // How often an operator that no earlier value fits gets a parameter of its own.
 constexpr double kOwnFirst = 0.2;
+// Operators that are drawn for one candidate.
+constexpr int kOperatorDraws = 3;
+// How often a call comes twice.
+constexpr double kTwin = 0.1;
 // A graph takes the next candidate, whatever it adds, after this many refusals in a row.
 constexpr int kMostGraphRefusals = 24;
 
@@ -71,7 +75,36 @@ class GraphGenerator {
     static const op::OperatorInfo& kMatmul = *op::find_operator("matmul");
     if (rng_.chance(0.05)) return kMatmul;
     const auto table = op::operator_table();
-    return *table[rng_.below(static_cast<uint32_t>(table.size()))];
+    const auto draw = [&] { return rng_.below(static_cast<uint32_t>(table.size())); };
+    size_t best = draw();
+    if (options_.policy == Policy::kNone) return *table[best];
+    // Of a few, the one with the largest share of dtypes that nothing has covered.
+    double most = uncovered(best);
+    for (int other = 1; other < kOperatorDraws; ++other) {
+      const size_t at = draw();
+      const double share = uncovered(at);
+      if (share > most) best = at;
+      most = std::max(most, share);
+    }
+    return *table[best];
+  }
+
+  // The share of an operator's dtypes in which it is not covered.
+  double uncovered(size_t at) const {
+    static const auto kKeys = [] {
+      std::vector<std::vector<CoverageKey>> keys;
+      for (const op::OperatorInfo* info : op::operator_table()) {
+        keys.emplace_back();
+        for (const DType dtype : info->generator.dtypes) {
+          keys.back().push_back(dtype_key(info->name, dtype));
+        }
+      }
+      return keys;
+    }();
+    const auto missing = std::ranges::count_if(kKeys[at], [&](const CoverageKey& key) {
+      return !snapshot_.contains(key) && !graph_.added.contains(key);
+    });
+    return kKeys[at].empty() ? 0 : static_cast<double>(missing) / std::ssize(kKeys[at]);
   }
 
   // A first parameter for some operator.
@@ -177,7 +210,32 @@ class GraphGenerator {
       }
       draft.args.push_back(argument(info.args[i].kind, std::move(tensors), call.args[i].ints));
     }
-    return add(info, draft, std::move(call.attrs));
+    if (!add(info, draft, call.attrs)) return false;
+    if (!creates && rng_.chance(kTwin)) add_twin(info, first, call, draft);
+    return true;
+  }
+
+  // The same call again, mostly with other attributes: what is alike but not equal.
+  void add_twin(const op::OperatorInfo& info, const op::GeneratedTensor& first,
+                const op::GeneratedCall& call, const Draft& draft) {
+    AttrMap attrs = call.attrs;
+    for (int attempt = 0; attempt < 4 && attrs == call.attrs && !info.attrs.empty(); ++attempt) {
+      op::GeneratedCall other;
+      if (op::generate_call_of(info, first, rng_, other) && has_arguments(other, call)) {
+        attrs = std::move(other.attrs);
+      }
+    }
+    Draft twin{draft.used, {}, draft.args};
+    add(info, twin, std::move(attrs), true);
+  }
+
+  static bool has_arguments(const op::GeneratedCall& a, const op::GeneratedCall& b) {
+    const auto same_tensor = [](const op::GeneratedTensor& x, const op::GeneratedTensor& y) {
+      return x.dtype == y.dtype && x.shape == y.shape;
+    };
+    return std::ranges::equal(a.args, b.args, [&](const auto& x, const auto& y) {
+      return x.ints == y.ints && std::ranges::equal(x.tensors, y.tensors, same_tensor);
+    });
   }
 
   Expr argument(op::ArgumentKind kind, std::vector<Expr> tensors,
@@ -195,7 +253,8 @@ class GraphGenerator {
     return relax::make_prim_value(names_.integers(ints).at(0));
   }
 
-  bool add(const op::OperatorInfo& info, Draft& draft, AttrMap attrs) {
+  // `wanted`: whatever it covers.
+  bool add(const op::OperatorInfo& info, Draft& draft, AttrMap attrs, bool wanted = false) {
     const Expr value = relax::make_op_call(info.name, draft.args, std::move(attrs));
     const auto& call = static_cast<const relax::CallNode&>(*value);
     relax::Annotation annotation;
@@ -211,7 +270,7 @@ class GraphGenerator {
     }
     // How many elements an inexact value selects is not determined.
     if (depends_on_data(annotation) && reads_made(draft)) return false;
-    if (!is_wanted(info, draft, annotation)) {
+    if (!wanted && !is_wanted(info, draft, annotation)) {
       ++graph_.refused;
       return false;
     }

@@ -76,4 +76,18 @@ std::string difference(const interp::Value& expected, const interp::Value& found
   return "";
 }
 
+std::string difference_kind(const std::string& difference) {
+  const size_t at = difference.find("element ");
+  double found = 0, expected = 0;
+  const bool numbers = at != std::string::npos &&
+                       std::sscanf(difference.c_str() + at, "element %*u is %lf, expected %lf",
+                                   &found, &expected) == 2;
+  if (!numbers) return difference.find("expected") != std::string::npos ? "type" : "";
+  if (std::isnan(found) || std::isnan(expected)) return "NaN";
+  if (std::isinf(found) || std::isinf(expected)) return "infinity";
+  constexpr double kRounding = 0.01;
+  if (std::fabs(found - expected) < kRounding * std::fabs(expected)) return "rounding";
+  return "values";
+}
+
 }  // namespace tapml::fuzz

@@ -14,7 +14,11 @@ struct Tally {
 };
 
 // Where `found` differs from `expected` by more than the bounds of both; empty if it does not.
-// Functions are not compared.
+// Functions are not compared. Element texts name the first element that differs.
 std::string difference(const interp::Value& expected, const interp::Value& found, Tally& tally);
+
+// How a result of difference() differs, in a word or two: "type", "NaN", "infinity", "rounding" (by
+// less than a hundredth), "values".
+std::string difference_kind(const std::string& difference);
 
 }  // namespace tapml::fuzz

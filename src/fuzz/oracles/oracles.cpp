@@ -1,10 +1,14 @@
 #include "fuzz/oracles/oracles.h"
 
-#include "codegen/code_generators.h"
+#include <algorithm>
+#include <cstring>
+
+#include "exec/executable_file.h"
 #include "fuzz/mutate/mutate.h"
-#include "fuzz/oracles/variants.h"
+#include "fuzz/oracles/null_calls.h"
 #include "fuzz/oracles/vm_values.h"
 #include "ir/exceptions.h"
+#include "passes/graph_functions.h"
 #include "pipeline/check_input.h"
 #include "runtime/local_virtual_machine.h"
 #include "text/parser.h"
@@ -20,15 +24,32 @@ constexpr int kProgramsOfSession = 200;
 // No generated loop runs nearly as long.
 constexpr int64_t kMostCalls = 100'000;
 
+constexpr const char* kCompile = "compile for ";
+constexpr const char* kRun = "run on ";
+
+// Whether the pass `match` made a function of a part that a pattern describes.
+bool has_matches(const Module& matched) {
+  for (const auto& [name, function] : passes::graph_functions(matched)) {
+    if (passes::is_fused(*function)) return true;
+  }
+  return false;
+}
+
 // Notes the pass that runs, or has run last.
 class PassNote {
  public:
-  void attach(pipeline::Instruments& instruments) {
+  // Also notes what passes did.
+  void attach(pipeline::Instruments& instruments, std::set<std::string>& features) {
     instruments.poll = [this] { running_ = true; };
-    instruments.after = [this](const std::string& pass, const Module&) {
+    instruments.after = [this, &features](const std::string& pass, const Module& module) {
       last_ = pass;
       running_ = false;
+      if (pass == "match" && has_matches(module)) features.insert("cut out by a pattern");
     };
+  }
+  void clear() {
+    last_.clear();
+    running_ = false;
   }
   // The pass at fault for an error: the one whose result was checked, or the next one.
   std::string pass() const {
@@ -84,11 +105,49 @@ std::string text_problem(const Module& module, bool is_input) {
   return "";
 }
 
+void add_features(const Executable& executable, const Variant& variant,
+                  std::set<std::string>& features) {
+  for (const Implementation& implementation : executable.implementations) {
+    const std::string& provider = implementation.provider;
+    if (!provider.starts_with("library:")) continue;
+    features.insert(provider.substr(0, provider.find('.')));
+  }
+  if (!variant.bounds.empty() && !executable.static_storages.empty()) {
+    features.insert("static storages");
+  }
+}
+
+// The ways of the variant, each alone: "without fuse_ops", "libraries", "above".
+void add_features(const Variant& variant, std::set<std::string>& features) {
+  for (const std::string& pass : variant.without) features.insert("without " + pass);
+  Variant rest = variant;
+  rest.without.clear();
+  if (!rest.libraries.empty()) features.insert("libraries");
+  rest.libraries.clear();
+  std::string kinds = rest.kind();
+  for (size_t begin = 0; begin < kinds.size();) {
+    const size_t end = std::min(kinds.find("; ", begin), kinds.size());
+    features.insert(kinds.substr(begin, end - begin));
+    begin = end + 2;
+  }
+}
+
+// The executable, written and read.
+std::shared_ptr<const Executable> reloaded(const Executable& executable) {
+  ExecutableFile file;
+  file.executable = executable;
+  const auto bytes = std::make_shared<const std::vector<std::byte>>(unwrap(write_executable(file)));
+  ExecutableFile read = unwrap(read_executable(*bytes, bytes, "executable"));
+  if (unwrap(write_executable(read)) != *bytes) {
+    throw_internal("an executable, written and read, is another one");
+  }
+  return std::make_shared<const Executable>(std::move(read.executable));
+}
+
 }  // namespace
 
 struct Oracles::Device {
   std::string text;
-  target::Target target;
   std::unique_ptr<runtime::Session> session;
   int programs = 0;
 };
@@ -123,8 +182,8 @@ Oracles::Device& Oracles::device(const std::string& text) {
   }
   auto device = std::make_shared<Device>();
   device->text = text;
-  device->target = target::parse_target(text);
-  device->session = options_.open(device->target);
+  target::Target target = target::parse_target(text);
+  device->session = options_.devices.open(target);
   devices_.push_back(device);
   return *device;
 }
@@ -138,22 +197,39 @@ std::optional<Program> mutant_of(const Program& program, uint64_t seed, int dept
   return Program{std::move(mutant->module), program.arguments};
 }
 
-bool is_native(const Problem& problem) {
-  const auto has = [&](const char* text) { return problem.stage.find(text) != std::string::npos; };
-  return has("compile for ") || has("run on ");
+std::string target_of(const Problem& problem) {
+  for (const char* before : {kCompile, kRun}) {
+    if (problem.stage.starts_with(before)) return problem.stage.substr(std::strlen(before));
+  }
+  return "";
 }
 
-Checked Oracles::check(const Program& program, uint64_t seed) {
+std::vector<std::string> Oracles::draw_targets(RandomStream& rng) const {
+  std::vector<std::string> targets;
+  for (const std::string& target : options_.targets) {
+    if (targets.empty() || rng.chance(options_.others)) targets.push_back(target);
+  }
+  return targets;
+}
+
+Checked Oracles::check(const Program& program, uint64_t seed,
+                       const std::optional<interp::Value>& value) {
   RandomStream rng(seed, "oracles");
   const bool native = rng.chance(options_.native);
   const bool mutated = rng.chance(options_.mutants);
-  interp::Value expected;
-  Checked checked = run(program, native, expected);
-  if (!checked.valid || checked.problem || checked.refused) return checked;
+  std::vector<std::string> targets;
+  if (native) targets = draw_targets(rng);
+  Checked checked;
+  const std::optional<interp::Value> expected = expected_value(program, value, checked);
+  if (!expected) return checked;
+  checked.native = native;
+  checked.problem = forms(program, *expected, targets, checked);
+  if (checked.problem || checked.refused) return checked;
   if (rng.chance(options_.variants)) {
-    checked.variant = draw_variant(program, rng);
-    if (!checked.variant.empty()) {
-      checked.problem = in_variant(checked.variant, program, expected, native, checked);
+    const Variant variant = draw_variant(program, {native, options_.devices.libraries}, rng);
+    checked.variant = variant.text();
+    if (!variant.is_usual()) {
+      checked.problem = in_variant(variant, program, *expected, targets, checked);
       if (checked.problem) return checked;
     }
   }
@@ -174,29 +250,41 @@ Checked Oracles::check(const Program& program, uint64_t seed) {
   checked.mutated = true;
   Tally tally;
   const std::string disagreement =
-      made ? difference(expected, same, tally) : made.error().to_string();
+      made ? difference(*expected, same, tally) : made.error().to_string();
   if (!disagreement.empty()) {
     checked.problem = problem_at(ProblemKind::kMutator, "mutant", "", text + ": " + disagreement);
   } else {
-    checked.problem = forms(*mutant, expected, native, checked);
+    // Mutants concern what all targets have in common.
+    if (targets.size() > 1) targets.resize(1);
+    checked.problem = forms(*mutant, *expected, targets, checked);
   }
   return checked;
 }
 
-Checked Oracles::check_alone(const Program& program, bool native, const std::string& variant) {
-  interp::Value expected;
-  Checked checked = run(program, native && variant.empty(), expected);
-  if (variant.empty() || !checked.valid || checked.problem || checked.refused) return checked;
-  checked.problem = in_variant(variant, program, expected, native, checked);
+Checked Oracles::check_again(const Program& program, const Problem& problem) {
+  Checked checked;
+  const std::optional<interp::Value> expected = expected_value(program, std::nullopt, checked);
+  if (!expected) return checked;
+  std::vector<std::string> targets = {target_of(problem)};
+  // A process that ended, or did not answer, may not have told which target it was about.
+  if (targets[0].empty()) targets = options_.targets;
+  const bool unknown = problem.kind == ProblemKind::kCrash || problem.kind == ProblemKind::kHang;
+  if (target_of(problem).empty() && !unknown) targets.clear();
+  const Variant variant = parse_variant(problem.variant);
+  checked.problem = variant.is_usual() ? forms(program, *expected, targets, checked)
+                                       : in_variant(variant, program, *expected, targets, checked);
   return checked;
 }
 
-Checked Oracles::run(const Program& program, bool native, interp::Value& expected) {
+std::optional<interp::Value> Oracles::expected_value(const Program& program,
+                                                     const std::optional<interp::Value>& value,
+                                                     Checked& checked) {
   if (begins) begins("program");
-  Checked checked;
+  interp::Value expected;
   const Status valid = guard([&] {
     pipeline::check_input(program.module, "program");
-    expected = evaluated(program.module, program.arguments, interp::KernelBody::kSpec);
+    expected =
+        value ? *value : evaluated(program.module, program.arguments, interp::KernelBody::kSpec);
   });
   if (!valid) {
     checked.valid = false;
@@ -204,16 +292,14 @@ Checked Oracles::run(const Program& program, bool native, interp::Value& expecte
     if (valid.error().kind == ErrorKind::kInternal) {
       checked.problem = problem_at(ProblemKind::kInternal, "reference", "", checked.invalid);
     }
-    return checked;
+    return std::nullopt;
   }
   checked.finite = is_finite(expected);
-  checked.native = native;
-  checked.problem = forms(program, expected, native, checked);
-  return checked;
+  return expected;
 }
 
 std::optional<Problem> Oracles::forms(const Program& program, const interp::Value& expected,
-                                      bool native, Checked& checked) {
+                                      const std::vector<std::string>& targets, Checked& checked) {
   PassNote note;
   std::string stage = "text";
   Module formed;
@@ -224,9 +310,9 @@ std::optional<Problem> Oracles::forms(const Program& program, const interp::Valu
     stage = "passes";
     pipeline::Instruments instruments;
     instruments.verify = true;
-    note.attach(instruments);
+    note.attach(instruments, checked.features);
     formed = pipeline::form_kernels(program.module, instruments);
-    note = {};
+    note.clear();
     stage = "text after the passes";
     if (std::string text = text_problem(formed, false); !text.empty()) {
       return problem_at(ProblemKind::kText, stage, "", text);
@@ -240,9 +326,9 @@ std::optional<Problem> Oracles::forms(const Program& program, const interp::Valu
     }
     return error_problem(done.error(), stage, note);
   }
-  if (*done || !native) return *done;
-  for (const std::string& target : options_.targets) {
-    auto problem = on_target(target, formed, program, expected, checked);
+  if (*done) return *done;
+  for (const std::string& target : targets) {
+    auto problem = on_target(target, {}, formed, program, expected, checked);
     if (problem) return problem;
   }
   return std::nullopt;
@@ -251,9 +337,8 @@ std::optional<Problem> Oracles::forms(const Program& program, const interp::Valu
 std::optional<Problem> Oracles::interpreted(const Module& formed, const Program& program,
                                             const interp::Value& expected, std::string& stage,
                                             Checked& checked) {
-  const std::string before = stage.ends_with(": ") ? stage : "";
   for (const auto body : {interp::KernelBody::kSpec, interp::KernelBody::kLoops}) {
-    stage = before + (body == interp::KernelBody::kSpec ? "operators" : "loops");
+    stage = body == interp::KernelBody::kSpec ? "operators" : "loops";
     const interp::Value found = evaluated(formed, program.arguments, body);
     const std::string different = difference(expected, found, checked.tally);
     if (!different.empty()) return problem_at(ProblemKind::kValues, stage, "", different);
@@ -261,38 +346,49 @@ std::optional<Problem> Oracles::interpreted(const Module& formed, const Program&
   return std::nullopt;
 }
 
-std::optional<Problem> Oracles::in_variant(const std::string& variant, const Program& program,
-                                           const interp::Value& expected, bool native,
+std::optional<Problem> Oracles::in_variant(const Variant& variant, const Program& program,
+                                           const interp::Value& expected,
+                                           const std::vector<std::string>& targets,
                                            Checked& checked) {
-  if (begins) begins("variant");
+  if (begins) begins("variant " + variant.text());
   PassNote note;
-  const std::string before = variant_kind(variant) + ": ";
-  std::string stage = before + "passes";
+  std::string stage = "passes";
   Result<std::optional<Problem>> done = guard([&]() -> std::optional<Problem> {
     pipeline::Instruments instruments;
     instruments.verify = true;
-    note.attach(instruments);
-    const bool memory = variant == kMemoryVariant;
-    const Module formed = formed_as(memory ? "" : variant, program, instruments);
-    note = {};
-    stage = before;
-    if (memory) {
-      stage += "peak";
-      if (!options_.open) return std::nullopt;
-      target::Target counting = counting_target();
-      const std::string different =
-          memory_difference(formed, program, std::shared_ptr(options_.open(counting)));
+    note.attach(instruments, checked.features);
+    const Module formed = formed_as(variant, program, instruments);
+    note.clear();
+    // The interpreter knows no routines.
+    if (!variant.routines) {
+      if (auto problem = interpreted(formed, program, expected, stage, checked)) return problem;
+    }
+    const auto on_null = [&](const char* what, auto&& check) -> std::optional<Problem> {
+      stage = what;
+      if (!options_.devices.open) return std::nullopt;
+      target::Target target = null_target();
+      const std::string different = check(options_.devices.open(target));
       if (different.empty()) return std::nullopt;
       return problem_at(ProblemKind::kValues, stage, "plan_memory", different);
+    };
+    if (variant.memory && !variant.routines) {
+      auto problem = on_null("peak", [&](std::unique_ptr<runtime::Session> session) {
+        return memory_difference(formed, program, std::move(session));
+      });
+      if (problem) return problem;
     }
-    if (auto problem = interpreted(formed, program, expected, stage, checked)) return problem;
+    if (!variant.above.empty() && !variant.routines) {
+      auto problem = on_null("bound", [&](std::unique_ptr<runtime::Session> session) {
+        return bound_difference(formed, program, variant.above, *session);
+      });
+      if (problem) return problem;
+    }
     // After some of the passes there may be no kernels.
-    if (!native || variant_kind(variant) != variant) return std::nullopt;
-    for (const std::string& target : options_.targets) {
-      if (auto problem = on_target(target, formed, program, expected, checked)) {
-        problem->stage = before + problem->stage;
-        return problem;
-      }
+    if (!variant.order.empty()) return std::nullopt;
+    for (const std::string& target : targets) {
+      if (variant.routines && !target_of(variant, target).description.library_routines) continue;
+      auto problem = on_target(target, variant, formed, program, expected, checked);
+      if (problem) return problem;
     }
     return std::nullopt;
   });
@@ -302,25 +398,31 @@ std::optional<Problem> Oracles::in_variant(const std::string& variant, const Pro
   } else if (!is_designed_refusal(done.error())) {
     problem = error_problem(done.error(), stage, note);
   }
-  if (problem) problem->variant = variant;
+  if (problem) problem->variant = variant.text();
+  add_features(variant, checked.features);
   return problem;
 }
 
-std::optional<Problem> Oracles::on_target(const std::string& text, const Module& formed,
-                                          const Program& program, const interp::Value& expected,
-                                          Checked& checked) {
-  if (begins) begins("run on " + text);
+std::optional<Problem> Oracles::on_target(const std::string& text, const Variant& variant,
+                                          const Module& formed, const Program& program,
+                                          const interp::Value& expected, Checked& checked) {
+  if (begins) begins(kRun + text);
   PassNote note;
-  std::string stage = "compile for " + text;
+  std::string stage = kCompile + text;
   const Result<std::optional<Problem>> done = guard([&]() -> std::optional<Problem> {
     Device& on = device(text);
+    target::Target target = target_of(variant, text);
+    target::adopt_device(target, on.session->info());
     pipeline::ImplementOptions options;
     options.threads = 1;
     options.instruments.verify = true;
-    note.attach(options.instruments);
-    const auto executable = pipeline::implement(formed, on.target, options);
-    note = {};
-    stage = "run on " + text;
+    note.attach(options.instruments, checked.features);
+    set_options(variant, extents_of(program.module, program.arguments), options);
+    auto executable = pipeline::implement(formed, target, options);
+    note.clear();
+    add_features(*executable, variant, checked.features);
+    if (variant.reloaded) executable = reloaded(*executable);
+    stage = kRun + text;
     const auto vm = unwrap(runtime::LocalVirtualMachine::create(
         *on.session, executable, machine_functions(*executable, packed_functions())));
     // A second run finds what the first one left behind.
@@ -336,6 +438,7 @@ std::optional<Problem> Oracles::on_target(const std::string& text, const Module&
                           (run == 0 ? "" : "in a second run: ") + different);
       }
     }
+    checked.features.insert("on " + text);
     return std::nullopt;
   });
   if (done) return *done;

@@ -2,6 +2,9 @@
 
 #include <cctype>
 
+#include "fuzz/oracles/compare.h"
+#include "fuzz/oracles/variants.h"
+
 namespace tapml::fuzz {
 
 namespace {
@@ -49,11 +52,16 @@ std::optional<ProblemKind> problem_kind_of(std::string_view name) {
   return std::nullopt;
 }
 
+bool has_telling_message(ProblemKind kind) {
+  return kind == ProblemKind::kInternal || kind == ProblemKind::kRefusal ||
+         kind == ProblemKind::kVerifier || kind == ProblemKind::kDiagnostic;
+}
+
 std::string Problem::signature() const {
   std::string text = std::string(problem_kind_name(kind)) + " | " + stage + " | " + pass;
-  const bool told = kind == ProblemKind::kInternal || kind == ProblemKind::kRefusal ||
-                    kind == ProblemKind::kVerifier || kind == ProblemKind::kDiagnostic;
-  return told ? text + " | " + without_names(message) : text;
+  if (has_telling_message(kind)) text += " | " + without_names(message);
+  if (kind == ProblemKind::kValues) text += " | " + difference_kind(message);
+  return variant.empty() ? text : text + " | " + parse_variant(variant).kind();
 }
 
 Json Problem::json() const {

@@ -25,16 +25,19 @@ enum class ProblemKind : uint8_t {
 inline constexpr int kProblemKinds = 11;
 const char* problem_kind_name(ProblemKind kind);  // "crash", "hang", ...
 std::optional<ProblemKind> problem_kind_of(std::string_view name);
+// Whether the message is the compiler's own, which tells one cause from another.
+bool has_telling_message(ProblemKind kind);
 
 struct Problem {
   ProblemKind kind = ProblemKind::kInternal;
-  std::string stage;  // what was done: "form kernels", "loops", "cpu", "mutant (wrapper): loops"
-  std::string pass;   // the pass that ran, where known
+  std::string stage;  // what was done: "passes", "loops", "run on cpu"
+  std::string pass;   // the pass that ran, or the guilty one, where known
   std::string message;
   std::string variant;  // in which other way the program was compiled (variants.h); empty: as usual
 
-  // Equal for problems that likely have one cause: kind, stage, pass, and, where the message is
-  // text of the compiler, the message without names and numbers.
+  // What problems of one cause likely have in common: kind, stage, pass, the message without names
+  // and numbers or, for wrong values, how they differ (difference_kind()), and the kind of the
+  // variant.
   std::string signature() const;
   bool same_as(const Problem& other) const { return signature() == other.signature(); }
 

@@ -1,6 +1,5 @@
 #include "fuzz/reduce/bisect.h"
 
-#include "fuzz/oracles/variants.h"
 #include "ir/exceptions.h"
 #include "text/printer.h"
 
@@ -23,8 +22,11 @@ std::string text_of(const Module& module) {
 }  // namespace
 
 Bisection bisect(const Program& program, const Problem& problem, const OracleOptions& options) {
-  if (problem.variant == kMemoryVariant) return {problem.pass, problem.message, "", ""};
-  if (problem.kind != ProblemKind::kValues) return {problem.pass, problem.message, "", ""};
+  if (problem.kind != ProblemKind::kValues || !problem.pass.empty()) {
+    return {problem.pass, problem.message, "", ""};
+  }
+  const Variant variant = parse_variant(problem.variant);
+  const std::string native = target_of(problem);
   const interp::Value expected =
       evaluated(program.module, program.arguments, interp::KernelBody::kSpec);
   std::vector<Stage> stages = {{"", program.module}};
@@ -33,15 +35,14 @@ Bisection bisect(const Program& program, const Problem& problem, const OracleOpt
     stages.push_back({pass, module});
   };
   const Status ran = guard([&] {
-    const Module formed = formed_as(problem.variant, program, instruments);
-    if (!is_native(problem)) return;
+    const Module formed = formed_as(variant, program, instruments);
+    if (native.empty()) return;
     pipeline::ImplementOptions implement;
     implement.threads = 1;
     implement.instruments.after = instruments.after;
-    // The problem's own target: "run on cpu".
-    const std::string text = problem.stage.substr(problem.stage.rfind(' ') + 1);
-    target::Target target = target::parse_target(text);
-    const auto session = options.open(target);
+    set_options(variant, extents_of(program.module, program.arguments), implement);
+    target::Target target = target_of(variant, native);
+    const auto session = options.devices.open(target);
     pipeline::implement(formed, target, implement);
   });
   Bisection result;
@@ -49,7 +50,7 @@ Bisection bisect(const Program& program, const Problem& problem, const OracleOpt
   size_t right = 0;
   for (size_t i = 1; i < stages.size(); ++i) {
     lowered = lowered || stages[i].pass == "legalize";
-    const bool loops = lowered && !problem.stage.ends_with("operators");
+    const bool loops = lowered && problem.stage != "operators";
     Tally tally;
     std::string different;
     const Status evaluation = guard([&] {
@@ -67,7 +68,7 @@ Bisection bisect(const Program& program, const Problem& problem, const OracleOpt
     right = i;
   }
   if (!ran) return {"", ran.error().to_string(), "", ""};
-  result.pass = is_native(problem) ? "code generation" : "";
+  result.pass = native.empty() ? "" : "code generation";
   result.reason =
       "no module after a pass computes other values; the last one that was interpreted is after " +
       stages[right].pass;

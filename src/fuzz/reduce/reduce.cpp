@@ -1,9 +1,9 @@
 #include "fuzz/reduce/reduce.h"
 
 #include "base/clock.h"
+#include "fuzz/oracles/variants.h"
 #include "fuzz/reduce/shrink.h"
 #include "ir/exceptions.h"
-#include "relax/visit.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
@@ -17,6 +17,7 @@ class Reducer {
       : best_(program), problem_(problem), options_(options), start_(seconds_now()) {}
 
   Reduced run() {
+    simplify_variant();
     bool changed = true;
     while (changed && !over()) {
       changed = drop_unused();
@@ -29,6 +30,7 @@ class Reducer {
     }
     simplify_elements();
     result_.program = best_;
+    result_.problem = problem_;
     result_.operators = count_calls(best_.module);
     return std::move(result_);
   }
@@ -37,6 +39,29 @@ class Reducer {
   bool over() const {
     return seconds_now() - start_ > options_.seconds ||
            (options_.cancelled && options_.cancelled());
+  }
+
+  void simplify_variant() {
+    const auto without_variant = [](Problem problem) {
+      problem.variant.clear();
+      return problem.signature();
+    };
+    for (bool changed = true; changed && !over();) {
+      changed = false;
+      for (const Variant& simpler : parse_variant(problem_.variant).simpler()) {
+        Problem wanted = problem_;
+        wanted.variant = simpler.text();
+        std::optional<Problem> found;
+        const Status tried = guard([&] {
+          ++result_.tried;
+          found = options_.check(best_, wanted);
+        });
+        if (!tried || !found || without_variant(*found) != without_variant(problem_)) continue;
+        problem_ = *found;
+        changed = true;
+        break;
+      }
+    }
   }
 
   static std::string text_of(const Program& program) {
@@ -58,7 +83,7 @@ class Reducer {
       // Functions and branches get variables of their own.
       cleaned.module = text::parse(text, "reduced", {.side = &side});
       ++result_.tried;
-      found = options_.check(cleaned);
+      found = options_.check(cleaned, problem_);
     });
     if (!tried || !found || !found->same_as(problem_)) return false;
     best_ = std::move(cleaned);
@@ -172,7 +197,7 @@ class Reducer {
   }
 
   Program best_;
-  const Problem& problem_;
+  Problem problem_;
   const ReduceOptions& options_;
   double start_;
   bool cleans_ = true;  // candidates lose what nothing reads
@@ -183,18 +208,6 @@ class Reducer {
 
 Reduced reduce(const Program& program, const Problem& problem, const ReduceOptions& options) {
   return Reducer(program, problem, options).run();
-}
-
-int count_calls(const Module& module) {
-  int count = 0;
-  for (const auto& [name, function] : module.functions) {
-    const auto* graph = relax::as_relax_function(function.get());
-    if (!graph) continue;
-    relax::visit(graph->body, [&](const relax::Expr& part) {
-      count += relax::as<relax::CallNode>(part) != nullptr;
-    });
-  }
-  return count;
 }
 
 }  // namespace tapml::fuzz

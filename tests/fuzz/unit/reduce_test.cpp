@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "fuzz/campaign/finding.h"
@@ -66,7 +67,9 @@ def main(x: Tensor((n, 16), f32), y: Tensor((n, 16), f32), z: Tensor((33,), i32)
   program.arguments.push_back(interp::Value::tensor(op::RefTensor::zeros(DType::kI32, {33})));
   const auto problem = planted(program);
   ASSERT_TRUE(problem);
-  const Reduced reduced = reduce(program, *problem, {.check = planted});
+  const Reduced reduced = reduce(
+      program, *problem,
+      {.check = [](const Program& candidate, const Problem&) { return planted(candidate); }});
   EXPECT_LE(reduced.operators, 3) << text::print(reduced.program.module);
   EXPECT_TRUE(planted(reduced.program));
   for (const interp::Value& argument : reduced.program.arguments) {
@@ -128,7 +131,9 @@ TEST(States, ResumeOnlyTheirOwnCampaign) {
   state.next = 400;
   state.tests = 400;
   state.coverage.add(edge_key("add", "exp"));
-  state.findings.push_back({"f/1", "values", "values | loops | fuse_ops", "fuse_ops", 3, 2, 17});
+  state.findings.push_back(
+      {"f/1", "values", "fuse_ops", "values | loops | fuse_ops | NaN", {"add"}, 3, 2, 17});
+  state.features["if"] = 4;
   state.signatures["values | loops | "] = 0;
   state.curve = {{200, 900}, {400, 1000}};
   save_state(state, folder.path());
@@ -137,6 +142,8 @@ TEST(States, ResumeOnlyTheirOwnCampaign) {
   EXPECT_EQ(back.coverage.digest(), state.coverage.digest());
   ASSERT_EQ(back.findings.size(), 1U);
   EXPECT_EQ(back.findings[0].index, 17U);
+  EXPECT_EQ(back.findings[0].called, state.findings[0].called);
+  EXPECT_EQ(back.features, state.features);
   EXPECT_EQ(back.signatures, state.signatures);
   EXPECT_EQ(back.curve, state.curve);
   auto refused = [&](uint64_t seed, const WorkerOptions& options) {
@@ -147,8 +154,41 @@ TEST(States, ResumeOnlyTheirOwnCampaign) {
   WorkerOptions other;
   other.depth = 9;
   EXPECT_EQ(refused(7, other), "the campaign in this folder has other options");
-  std::ofstream(folder / "state.json") << "{\"format\": 2}";
+  std::ofstream(folder / "state.json") << "{\"format\": 3}";
   EXPECT_NE(refused(7, {}).find("this is no state of a campaign"), std::string::npos);
+}
+
+TEST(Causes, GroupFindings) {
+  KnownFinding mod;
+  mod.kind = "values";
+  mod.cause = "values | loops | legalize | NaN";
+  mod.called = {"mod"};
+  KnownFinding other = mod;
+  other.called = {"add", "mod"};
+  EXPECT_TRUE(is_known(other, mod));
+  EXPECT_FALSE(is_known(mod, other));
+  other.called = {"exp"};
+  EXPECT_FALSE(is_known(other, mod));
+  EXPECT_EQ(count_causes({mod, other}), 1);
+  // A message tells more than the operators.
+  mod.kind = other.kind = "internal";
+  EXPECT_TRUE(is_known(other, mod));
+  other.cause = "values | loops | legalize | rounding";
+  EXPECT_FALSE(is_known(other, mod));
+  EXPECT_EQ(count_causes({mod, other}), 2);
+}
+
+// The way to compile is no part of the problem where the problem does not need it.
+TEST(Reduce, SimplifiesTheVariant) {
+  Program program{text::parse("module\ndef main() -> Tuple() {\n  return ()\n}\n", "module"), {}};
+  Problem problem{ProblemKind::kValues, "run on cpu", "", "is wrong",
+                  "without match,dead_code; libraries onednn; reloaded"};
+  const auto needs_match = [](const Program&, const Problem& of) -> std::optional<Problem> {
+    const std::vector<std::string> without = parse_variant(of.variant).without;
+    if (std::ranges::find(without, "match") == without.end()) return std::nullopt;
+    return of;
+  };
+  EXPECT_EQ(reduce(program, problem, {.check = needs_match}).problem.variant, "without match");
 }
 
 TEST(Oracles, FindNothingInTheseAndTellKindsApart) {
