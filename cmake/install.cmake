@@ -41,7 +41,7 @@ install(FILES "${CMAKE_BINARY_DIR}/tapml.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}
 
 # The WebAssembly program, if `make wasm` has built it.
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/build/wasm/" DESTINATION lib/tapml/wasm OPTIONAL
-        FILES_MATCHING PATTERN "tapml_worker.wasm" PATTERN "*.mjs" PATTERN "*.html"
+        FILES_MATCHING PATTERN "tapml_worker.wasm" PATTERN "*.mjs" PATTERN "*.html" PATTERN "*.css"
         PATTERN "include" EXCLUDE PATTERN "obj" EXCLUDE)
 # The program for web pages, with the types of its interface.
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/build/wasm/" DESTINATION lib/tapml/wasm OPTIONAL
