@@ -15,6 +15,10 @@ namespace {
 constexpr size_t kExcerptBefore = 80;
 constexpr size_t kExcerptAfter = 100;
 
+// With its blanks; and the most tokens for which memory is reserved.
+constexpr size_t kBytesOfToken = 4, kMostReserved = 1 << 16;
+
+// Each has two characters.
 constexpr std::array<std::string_view, 7> kLongSymbols = {"->", "//", "==", "!=", "<=", ">=", "+:"};
 constexpr std::string_view kShortSymbols = "()[]{},:=@+-*/%<>";
 
@@ -29,6 +33,7 @@ class Lexer {
 
   std::vector<Token> run() {
     std::vector<Token> tokens;
+    tokens.reserve(std::min(text_.size() / kBytesOfToken, kMostReserved));
     while (true) {
       skip_blanks();
       tokens.push_back(next());
@@ -52,7 +57,7 @@ class Lexer {
     }
   }
 
-  Token make(TokenKind kind, size_t end, std::string value = "") {
+  Token make(TokenKind kind, size_t end, std::string value = {}) {
     Token token{kind, text_.substr(position_, end - position_), std::move(value), position_};
     position_ = end;
     return token;
@@ -66,7 +71,7 @@ class Lexer {
     if (c == '"') return string(TokenKind::kString);
     if (c == '`') return string(TokenKind::kQuotedName);
     for (std::string_view symbol : kLongSymbols) {
-      if (text_.substr(position_).starts_with(symbol)) {
+      if (c == symbol[0] && at(position_ + 1) == symbol[1]) {
         return make(TokenKind::kSymbol, position_ + symbol.size());
       }
     }

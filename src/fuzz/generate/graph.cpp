@@ -24,6 +24,8 @@ constexpr int64_t kMostElements = 2048;
 constexpr size_t kMostRank = 6;
 // How often an operator that no earlier value fits gets a parameter of its own.
 constexpr double kOwnFirst = 0.2;
+// How often a candidate is a product.
+constexpr double kProduct = 0.06;
 // Operators that are drawn for one candidate.
 constexpr int kOperatorDraws = 3;
 // How often a call comes twice.
@@ -70,10 +72,14 @@ class GraphGenerator {
 
   int64_t boundary() { return kBoundaries[rng_.below(std::size(kBoundaries))]; }
 
-  // Products more often than others: libraries have routines for them alone.
-  const op::OperatorInfo& any_operator() {
+  static const op::OperatorInfo& product() {
     static const op::OperatorInfo& kMatmul = *op::find_operator("matmul");
-    if (rng_.chance(0.05)) return kMatmul;
+    return kMatmul;
+  }
+
+  // Products more often than others: libraries have routines for them, in two dtypes.
+  const op::OperatorInfo& any_operator() {
+    if (rng_.chance(kProduct)) return product();
     const auto table = op::operator_table();
     const auto draw = [&] { return rng_.below(static_cast<uint32_t>(table.size())); };
     size_t best = draw();
@@ -192,13 +198,14 @@ class GraphGenerator {
                                     info.generator.high};
     // The operator may make its first tensor from nothing, or take one that no value here fits.
     bool creates = info.generator.ranks.empty();
+    const bool for_library = &info == &product() && rng_.chance(0.5);
     op::GeneratedCall call;
-    if (creates || !op::generate_call_of(info, first, rng_, call)) {
-      if (!creates && !rng_.chance(kOwnFirst)) return false;
+    if (creates || for_library || !op::generate_call_of(info, first, rng_, call)) {
+      if (!creates && !for_library && !rng_.chance(kOwnFirst)) return false;
       creates = true;
-      if (!op::generate_call(info, op::pick(info.generator.dtypes, rng_), extents_, rng_, call)) {
-        return false;
-      }
+      const DType dtype = for_library ? (rng_.chance(0.7) ? DType::kF32 : DType::kF64)
+                                      : op::pick(info.generator.dtypes, rng_);
+      if (!op::generate_call(info, dtype, extents_, rng_, call)) return false;
     }
     Draft draft;
     if (!creates) draft.used.push_back(at);

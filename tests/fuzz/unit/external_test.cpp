@@ -122,7 +122,7 @@ TEST(ExternalCampaign, FindsAndReducesAPlantedFault) {
   for (const ExternalFinding& found : result.findings) SCOPED_TRACE(found.signature);
   EXPECT_EQ(result.tests, 200);
   EXPECT_TRUE(result.compiler.starts_with("NumPy"));
-  EXPECT_GT(result.ran, 20);
+  EXPECT_GT(result.ran, 10);  // with one of the few operators that it has
   EXPECT_GT(result.inexpressible.at("exp: no such function"), 0);
   ASSERT_EQ(result.findings.size(), 1);
   const ExternalFinding& finding = result.findings.front();
