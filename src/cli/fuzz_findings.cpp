@@ -161,7 +161,7 @@ fuzz::Devices fuzz_devices() {
     return open_session(target, {}, libraries);
   };
   for (const std::string& name : device::built_in_libraries()) {
-    if (device::is_library_here(name)) devices.libraries.push_back(name);
+    if (device::is_library_installed(name)) devices.libraries.push_back(name);
   }
   return devices;
 }

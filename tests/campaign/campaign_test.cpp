@@ -20,7 +20,7 @@ std::string setting(const char* variable, const char* fallback) {
   return text ? text : fallback;
 }
 
-std::vector<std::string> targets_here() {
+std::vector<std::string> available_targets() {
   std::vector<std::string> targets = {"cpu"};
   for (const char* platform : {"opencl", "vulkan", "wasm"}) {
     if (open_session(platform)) targets.emplace_back(platform);
@@ -35,7 +35,7 @@ Json run_campaign(const std::string& seed, const std::string& seconds, const std
       "fuzz",       "run", "--seed",   seed,       "--for",          seconds,
       "--tests",    tests, "--native", "1",        "--others",       "0.17",
       "--variants", "1",   "--json",   "--corpus", folder / "corpus"};
-  for (const std::string& target : targets_here()) {
+  for (const std::string& target : available_targets()) {
     command.insert(command.end(), {"--target", target});
   }
   const ProgramResult result = run_program(command, {.timeout = 7200});
@@ -72,9 +72,9 @@ TEST(Campaign, FindsNothing) {
                                        "if",
                                        "loop",
                                        "closure"};
-  for (const std::string& target : targets_here()) expected.push_back("on " + target);
+  for (const std::string& target : available_targets()) expected.push_back("on " + target);
   for (const std::string& name : device::built_in_libraries()) {
-    if (device::is_library_here(name)) expected.push_back("library:" + name);
+    if (device::is_library_installed(name)) expected.push_back("library:" + name);
   }
   for (const std::string& feature : expected) {
     EXPECT_NE(document.find("features")->find(feature), nullptr) << "no program has: " << feature;
