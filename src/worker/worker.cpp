@@ -57,7 +57,7 @@ int serve() {
   };
   options.describe = [] {
     const device::WasmOptions host = describe_host();
-    return R"({"platforms": [{"platform": "wasm", "here": true, "name": ")" + host.name +
+    return R"({"platforms": [{"platform": "wasm", "available": true, "name": ")" + host.name +
            R"(", "version": ")" + host.version +
            R"("}], "sessions": 1, "version": ")" TAPML_VERSION R"("})";
   };

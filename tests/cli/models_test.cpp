@@ -62,10 +62,11 @@ TEST(Models, IsCountedInThePages) {
   auto page = [](const char* name) {
     return testing::read_bytes(std::string(TAPML_SOURCE_DIR) + "/" + name);
   };
-  EXPECT_NE(page("README.md").find("language models of " + decoders +
-                                   " [architectures](docs/models.md) and encoders of " +
-                                   std::to_string(encoders)),
-            std::string::npos);
+  EXPECT_NE(
+      page("README.md")
+          .find("language models of " + decoders +
+                " [architectures](docs/models.md) and encoders of " + std::to_string(encoders)),
+      std::string::npos);
   EXPECT_NE(page("docs/roadmap.md").find("**Models**: " + decoders + " [architectures](models.md)"),
             std::string::npos);
   const std::string list = page("docs/models.md");
