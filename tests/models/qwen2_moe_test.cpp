@@ -6,6 +6,7 @@
 #include "abi/model_interface.h"
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
+#include "ir/exceptions.h"
 #include "text/printer.h"
 
 namespace tapml::models {

@@ -284,7 +284,7 @@ TEST(ResultJson, OfAProfile) {
   const Json json = profiled_json(profiled);
   const Profiled again = expect_same(json, read_profiled, profiled_json);
   EXPECT_EQ(again.kernels.at(0).functions, profiled.kernels[0].functions);
-  EXPECT_DOUBLE_EQ(json.find("kernels")->items().at(0).find("share_of_ceiling")->as_number(), 0.2);
+  EXPECT_DOUBLE_EQ(json.find("kernels")->items().at(0).find("share_of_ceiling")->as_double(), 0.2);
   EXPECT_TRUE(json.find("kernels")->items().at(1).find("share_of_ceiling")->is_null());
 }
 
