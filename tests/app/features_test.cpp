@@ -123,7 +123,7 @@ TEST_F(Features, AreCarvedProfiledAndEvaluated) {
   }
   EXPECT_GE(encoders, 2 * 2) << "a product and an update of the state for each text";
 
-  const Profiled profiled = profile({options(), kText, 2}, {});
+  const topdown::Profiled profiled = profile({options(), kText, 2}, {});
   EXPECT_TRUE(std::ranges::any_of(profiled.kernels, [](const topdown::KernelProfile& kernel) {
     return std::ranges::find(kernel.functions, "encode") != kernel.functions.end();
   }));
