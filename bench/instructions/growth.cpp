@@ -17,7 +17,6 @@
 #include "passes/canonicalize.h"
 #include "passes/defuse.h"
 #include "passes/kernel.h"
-#include "passes/outline_bindings.h"
 #include "passes/partial_evaluate.h"
 #include "passes/plan_memory.h"
 #include "pipeline/compile.h"
@@ -63,11 +62,9 @@ void run(const std::string& shape, int64_t bindings) {
   stage("equal", [&] { text::structural_equal(module, module); });
   stage("verify", [&] { analysis::verify(module); });
   stage("annotations", [&] { build::check_annotations(module); });
-  // Passes that the pipeline does not run; their results are discarded.
+  // What a compilation does not run at this place; the results are discarded.
   stage("canonicalize", [&] { passes::canonicalize(module); });
   stage("partial_evaluate", [&] { passes::partial_evaluate(module); });
-  const Module marked = marked_for_outlining(module);
-  stage("outline_bindings", [&] { passes::outline_bindings(marked); });
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
     // Calls are ordered only if there is a memory limit.
     const bool plans =

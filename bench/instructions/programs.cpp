@@ -5,7 +5,6 @@
 #include "build/block_builder.h"
 #include "build/pattern_builder.h"
 #include "ir/exceptions.h"
-#include "passes/outline_bindings.h"
 #include "passes/weights.h"
 #include "relax/visit.h"
 #include "text/parser.h"
@@ -231,26 +230,6 @@ Module generated_program(const std::string& shape, int64_t bindings) {
     throw_user("unknown shape of program", "", kShapes, shape);
   }
   return module;
-}
-
-Module marked_for_outlining(const Module& module) {
-  constexpr size_t kRun = 4, kApart = 40;
-  Module result = module;
-  for (auto& [name, function] : result.functions) {
-    const relax::Function* source = relax::as_relax_function(function.get());
-    if (!source) continue;
-    std::vector<std::string> runs;
-    for (const relax::Block& block : relax::body_of(*source).blocks) {
-      for (size_t i = 0; block.dataflow && i + kRun <= block.bindings.size(); i += kApart) {
-        runs.push_back(block.bindings[i].var->name + ".." + block.bindings[i + kRun - 1].var->name);
-      }
-    }
-    if (runs.empty()) continue;
-    auto marked = std::make_shared<relax::Function>(*source);
-    marked->facts.outline = runs;
-    function = marked;
-  }
-  return result;
 }
 
 }  // namespace tapml::bench

@@ -23,8 +23,4 @@ namespace tapml::bench {
 Module generated_program(const std::string& shape, int64_t bindings);
 inline constexpr const char* kShapes = "chain|wide|functions|control|storage|symbols|sizes|weights";
 
-// `module` with an attribute that requests outline_bindings for one in ten runs of four bindings of
-// its dataflow blocks.
-Module marked_for_outlining(const Module& module);
-
 }  // namespace tapml::bench

@@ -14,14 +14,6 @@
 
 namespace tapml::testing {
 
-// How many of the elements that a test compares were open.
-struct OpenTally {
-  int64_t open = 0, all = 0;
-  double share() const {
-    return all == 0 ? 0 : static_cast<double>(open) / static_cast<double>(all);
-  }
-};
-
 // Which elements of an output may be open: their bound is infinite, so no result is wrong and a
 // test of them cannot fail. A test has none unless it names the reason, and how many.
 class OpenElements {
@@ -29,17 +21,9 @@ class OpenElements {
   OpenElements() = default;
   // At most `share` of the elements of an output, because of `reason`.
   OpenElements(std::string reason, double share) : reason_(std::move(reason)), share_(share) {}
-  // Any number of an output, because of `reason`. The test that keeps the tally limits their share
-  // in all outputs.
-  OpenElements(std::string reason, OpenTally& tally)
-      : reason_(std::move(reason)), share_(1), tally_(&tally) {}
 
   // Null if `count` of `size` elements may be open; else the problem.
   std::optional<std::string> problem(int64_t count, int64_t size) const {
-    if (tally_) {
-      tally_->open += count;
-      tally_->all += size;
-    }
     if (static_cast<double>(count) <= share_ * static_cast<double>(size)) return std::nullopt;
     std::string text = std::to_string(count) + " of " + std::to_string(size) +
                        " elements have an infinite bound, which no result exceeds";
@@ -52,7 +36,6 @@ class OpenElements {
  private:
   std::string reason_;
   double share_ = 0;
-  OpenTally* tally_ = nullptr;
 };
 
 // The first problem of `found` as a message: an element outside its bound, a NaN or an infinity in
