@@ -5,7 +5,7 @@ function(tapml_runtime_program name)
   file(GLOB own CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/cli/runtime/*.cpp")
   set(sources
       app/cache.cpp app/platforms.cpp app/remote.cpp app/wasm_worker.cpp cli/devices.cpp cli/help.cpp cli/help_text.cpp cli/main.cpp
-      cli/option_table.cpp cli/options.cpp cli/output.cpp cli/rpc.cpp cli/sizes.cpp cli/stop_signal.cpp app/standard_streams.cpp app/tokens.cpp)
+      cli/option_table.cpp cli/options.cpp cli/output.cpp cli/rpc.cpp cli/serving.cpp cli/sizes.cpp cli/stop_signal.cpp app/standard_streams.cpp app/tokens.cpp)
   list(TRANSFORM sources PREPEND "${CMAKE_SOURCE_DIR}/src/")
   add_executable(${name} ${sources} ${own})
   tapml_unity(${name} ${sources} ${own})

@@ -20,6 +20,7 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/serving.h"
 #include "cli/sizes.h"
 #include "cli/stop_signal.h"
 #include "io/json.h"
@@ -90,35 +91,12 @@ rpc::ListenOptions listen_options(const ServeOptions& options) {
   return listen;
 }
 
-// The address to listen at: with a certificate a tcp: endpoint becomes tls:.
-rpc::Endpoint listening_endpoint(const ServeOptions& options) {
-  rpc::Endpoint endpoint = unwrap(rpc::parse_endpoint(options.listen));
-  const bool certificate = !options.tls_certificate.empty();
-  if (certificate != !options.tls_key.empty()) {
-    throw_user("TLS takes a certificate and its key", "tapml rpc serve",
-               "--tls-cert FILE and --tls-key FILE", certificate ? "--tls-cert" : "--tls-key");
-  }
-  if (endpoint.tls && !certificate) {
-    throw_user("an encrypted place takes a certificate", "place \"" + options.listen + "\"",
-               "--tls-cert FILE and --tls-key FILE", "neither");
-  }
-  if (certificate && endpoint.kind != rpc::Endpoint::Kind::kTcp) {
-    throw_user("only TCP is encrypted", "place \"" + options.listen + "\"",
-               "tls:host:port with --tls-cert", options.listen);
-  }
-  endpoint.tls = certificate;
-  return endpoint;
-}
-
 // Serves at the tracker that it dials out to.
 int serve_at_tracker(const ServeOptions& options, const Output& output) {
   rpc::TrackedDevice device;
   device.tracker = tracker_at(options.tracker);
   device.tracker.key = options.key;
-  if (!rpc::is_device_key(options.key)) {
-    throw_user("not a key of devices", "--key " + in_quotes(options.key),
-               "1 to 64 letters, digits, '.', '_' and '-'");
-  }
+  check_device_key(options.key);
   const rpc::ListenOptions listen = listen_options(options);
   device.token = listen.server.token;
   device.trust = trust_of(options.remote, device.token);
@@ -157,7 +135,8 @@ int serve(const ServeOptions& options, const Output& output) {
     return kDone;
   }
   install_stop_handler();
-  auto server = unwrap(rpc::Server::listen(listening_endpoint(options), listen));
+  auto server = unwrap(rpc::Server::listen(
+      listening_endpoint(options.listen, options.tls_certificate, options.tls_key), listen));
   const std::string endpoint = server->endpoint().text();
   output.line("serving at " + endpoint);
   output.document(Json::object({{"endpoint", Json::string(endpoint)}}));

@@ -13,11 +13,11 @@
 #include "cli/chat_options.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/serving.h"
 #include "cli/sizes.h"
 #include "cli/stop_signal.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "rpc/transport/connect.h"
 #include "server/http/http_server.h"
 #include "server/openai/api.h"
 
@@ -53,25 +53,14 @@ std::vector<std::string> read_keys(const std::string& file) {
 }
 
 server::HttpOptions http_options(const ServeModelOptions& options, bool has_keys) {
-  const rpc::Endpoint endpoint = unwrap(rpc::parse_endpoint(options.listen));
-  if (endpoint.kind != rpc::Endpoint::Kind::kTcp) {
-    throw_user("HTTP is served over TCP only", "--listen", "HOST:PORT", options.listen);
-  }
+  const rpc::Endpoint endpoint =
+      http_endpoint(options.listen, options.tls_certificate, options.tls_key);
   server::HttpOptions http;
   http.host = endpoint.host;
   http.port = endpoint.port;
   http.tls_certificate = options.tls_certificate;
   http.tls_key = options.tls_key;
-  const bool encrypts = !options.tls_certificate.empty();
-  if (encrypts != !options.tls_key.empty()) {
-    throw_user("TLS takes a certificate and its key", "tapml serve",
-               "--tls-cert FILE and --tls-key FILE", encrypts ? "--tls-cert" : "--tls-key");
-  }
-  if (endpoint.tls && !encrypts) {
-    throw_user("an encrypted place takes a certificate", "--listen",
-               "--tls-cert FILE and --tls-key FILE", options.listen);
-  }
-  http.anywhere = has_keys && (encrypts || options.no_tls);
+  http.anywhere = has_keys && (endpoint.tls || options.no_tls);
   http.body_bytes = parse_size(options.body, "--body");
   http.connections = options.connections;
   http.refusal = [](int status, const std::string& problem) {

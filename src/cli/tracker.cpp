@@ -1,8 +1,6 @@
 // tapml rpc tracker: leases devices that dial out to it.
 #include "tracker/tracker.h"
 
-#include <sys/resource.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <thread>
@@ -10,6 +8,7 @@
 #include "app/tokens.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/serving.h"
 #include "cli/stop_signal.h"
 #include "io/json.h"
 #include "ir/exceptions.h"
@@ -25,23 +24,9 @@ struct TrackerCommand {
   bool quiet = false;
 };
 
-// Every device and every client has an open file.
-void raise_file_limit() {
-  rlimit files = {};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-}
-
 int serve_tracker(const TrackerCommand& command, const Output& output) {
   tracker::TrackerOptions options = command.tracker;
-  options.endpoint = unwrap(rpc::parse_endpoint(command.listen));
-  const bool certificate = !options.tls_certificate.empty();
-  if (certificate != !options.tls_key.empty() || (options.endpoint.tls && !certificate)) {
-    throw_user("TLS takes a certificate and its key", "tapml rpc tracker",
-               "--tls-cert FILE and --tls-key FILE", certificate ? "--tls-cert" : "no --tls-cert");
-  }
-  options.endpoint.tls = certificate;
+  options.endpoint = listening_endpoint(command.listen, options.tls_certificate, options.tls_key);
   options.token = Tokens::read(command.remote.token_file).own();
   if (!command.quiet) {
     options.log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };

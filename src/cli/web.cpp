@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/serving.h"
 #include "cli/stop_signal.h"
 #include "ir/exceptions.h"
 #include "llm/package.h"
@@ -26,20 +27,6 @@ struct WebOptions {
   RemoteOptions remote;
   bool insecure = false, no_tracker = false, quiet = false;
 };
-
-rpc::Endpoint endpoint_of(const WebOptions& options) {
-  rpc::Endpoint endpoint = unwrap(rpc::parse_endpoint(options.listen));
-  if (endpoint.kind != rpc::Endpoint::Kind::kTcp) {
-    throw_user("HTTP is served over TCP only", "--listen", "HOST:PORT", options.listen);
-  }
-  const bool certificate = !options.tls_certificate.empty();
-  if (certificate != !options.tls_key.empty() || (endpoint.tls && !certificate)) {
-    throw_user("TLS takes a certificate and its key", "tapml web serve",
-               "--tls-cert FILE and --tls-key FILE", certificate ? "--tls-cert" : "no --tls-cert");
-  }
-  endpoint.tls = certificate;
-  return endpoint;
-}
 
 // Packages by the names of their folders.
 std::map<std::string, std::string> find_packages(const std::vector<std::string>& folders) {
@@ -70,10 +57,7 @@ bool is_for_tracker(const server::HttpRequest& request) {
 std::unique_ptr<tracker::Tracker> open_tracker(const WebOptions& options,
                                                const rpc::Endpoint& endpoint,
                                                const std::string& token) {
-  if (!rpc::is_device_key(options.key)) {
-    throw_user("not a key of devices", "--key " + in_quotes(options.key),
-               "1 to 64 letters, digits, '.', '_' and '-'");
-  }
+  check_device_key(options.key);
   tracker::TrackerOptions tracker;
   tracker.endpoint = endpoint;
   tracker.token = token;
@@ -85,7 +69,8 @@ std::unique_ptr<tracker::Tracker> open_tracker(const WebOptions& options,
 }
 
 int serve_web(const WebOptions& options, const Output& output) {
-  const rpc::Endpoint endpoint = endpoint_of(options);
+  const rpc::Endpoint endpoint =
+      http_endpoint(options.listen, options.tls_certificate, options.tls_key);
   server::StaticOptions files;
   files.pages = unwrap(wasm_folder());
   files.models = find_packages(options.packages);
@@ -112,6 +97,7 @@ int serve_web(const WebOptions& options, const Output& output) {
   }
   files.access = {.keys = {}, .origins = options.origins, .is_loopback = !http.anywhere};
   const server::StaticFiles pages(std::move(files));
+  raise_file_limit();
   install_stop_handler();
   auto web = unwrap(
       server::HttpServer::listen(http, [&pages](const server::HttpRequest& request,

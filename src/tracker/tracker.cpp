@@ -14,6 +14,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "base/host/peer_address.h"
 #include "base/printable.h"
 #include "rpc/session/same_secret.h"
 #include "rpc/transport/listener.h"
@@ -58,16 +59,6 @@ std::string answer_text(int status, const char* type, const std::string& body) {
          "\r\nConnection: close\r\nServer: tapml\r\nCache-Control: no-store\r\n"
          "X-Content-Type-Options: nosniff\r\nContent-Type: " +
          type + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-}
-
-// "192.0.2.1:50312", "[::1]:50312", for people.
-std::string address_text(const tcp::socket& socket) {
-  error_code error;
-  const tcp::endpoint peer = socket.remote_endpoint(error);
-  if (error) return "?";
-  const std::string address = peer.address().to_string();
-  return (peer.address().is_v6() ? "[" + address + "]" : address) + ":" +
-         std::to_string(peer.port());
 }
 
 // A client or a device.
@@ -169,7 +160,7 @@ class Tracker::State {
       const Id number = ++connections_;
       unfinished_.add(number, peer);
       greeting_[number] = socket.native_handle();
-      const std::string shown = address_text(socket);
+      const std::string shown = peer_address(socket.native_handle());
       if (tls_) {
         asio::co_spawn(io_, greet_encrypted(std::move(socket), number, shown), asio::detached);
       } else {

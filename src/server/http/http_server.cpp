@@ -27,6 +27,8 @@
 #include <sstream>
 #include <thread>
 
+#include "base/host/peer_address.h"
+
 namespace tapml::server {
 
 namespace {
@@ -200,16 +202,6 @@ std::string text_of(const http::request<http::string_body>& message) {
   return text.str();
 }
 
-// "192.0.2.1:50312", "[::1]:50312".
-std::string address_text(const tcp::socket& socket) {
-  error_code error;
-  const tcp::endpoint peer = socket.remote_endpoint(error);
-  if (error) return "?";
-  const std::string address = peer.address().to_string();
-  return (peer.address().is_v6() ? "[" + address + "]" : address) + ":" +
-         std::to_string(peer.port());
-}
-
 // Passes on what `from` sends, until it ends or `to` takes no more.
 template <class From, class To>
 asio::awaitable<void> carry(From& from, To& to) {
@@ -379,7 +371,7 @@ struct HttpServer::State {
   asio::awaitable<void> hand_over(Stream& stream, const std::string& first_bytes) {
     using asio::experimental::awaitable_operators::operator||;
     tcp::socket& socket = beast::get_lowest_layer(stream).socket();
-    Upgraded connection{-1, first_bytes, address_text(socket)};
+    Upgraded connection{-1, first_bytes, peer_address(socket.native_handle())};
     beast::get_lowest_layer(stream).expires_never();
     if constexpr (std::is_same_v<Stream, beast::tcp_stream>) {
       error_code error;
