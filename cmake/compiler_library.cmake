@@ -4,7 +4,7 @@
 
 # Every component except those of the commands and of the protocol.
 set(compiler_parts ${TAPML_COMPONENTS})
-list(REMOVE_ITEM compiler_parts rpc tracker template server llm topdown fuzz image audio app)
+list(REMOVE_ITEM compiler_parts rpc net tracker template server llm topdown fuzz image audio app)
 
 # Made of the components' objects, so that it has all of their functions; from static libraries, a
 # linker takes only what is referenced.

@@ -64,8 +64,9 @@ if(NOT TAPML_COMPILER)
   return()
 endif()
 
-tapml_component(server DEPS llm PRIVATE tapml_dep_boost tapml_dep_openssl Threads::Threads)
-tapml_component(tracker DEPS rpc PRIVATE tapml_dep_boost tapml_dep_openssl Threads::Threads)
+tapml_component(net DEPS base PRIVATE tapml_dep_boost tapml_dep_openssl Threads::Threads)
+tapml_component(server DEPS llm net PRIVATE tapml_dep_boost Threads::Threads)
+tapml_component(tracker DEPS rpc net PRIVATE tapml_dep_boost Threads::Threads)
 
 # The compiler.
 tapml_component(arith DEPS ir)

@@ -1,20 +1,15 @@
 // A connection of a client or a device to the tracker, after its handshake: bytes in both
-// directions, plain or as the messages of a WebSocket, encrypted or not. Only the tracker's
-// sources include it (Boost).
+// directions, plain or as the messages of a WebSocket. Only the tracker's sources include it
+// (Boost).
 #pragma once
-
-#include <sys/socket.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
-#include <boost/beast/ssl.hpp>
 #include <boost/beast/websocket.hpp>
-#include <boost/beast/websocket/ssl.hpp>
 #include <memory>
 #include <span>
 
@@ -39,12 +34,10 @@ class Link {
   virtual void close() = 0;
 };
 
-// `Stream`: a beast::tcp_stream, or an ssl_stream over one, without a time limit.
-template <class Stream>
 class PlainLink final : public Link {
  public:
-  explicit PlainLink(Stream stream) : stream_(std::move(stream)) {
-    boost::beast::get_lowest_layer(stream_).expires_never();
+  explicit PlainLink(boost::beast::tcp_stream stream) : stream_(std::move(stream)) {
+    stream_.expires_never();
   }
   boost::asio::awaitable<int64_t> read_some(Bytes to) override {
     const auto [error, count] =
@@ -57,21 +50,20 @@ class PlainLink final : public Link {
     co_return !error;
   }
   boost::asio::awaitable<void> finish() override {
-    // The end of the connection is one of TLS as well: the other side waits for no more bytes.
-    ::shutdown(boost::beast::get_lowest_layer(stream_).socket().native_handle(), SHUT_WR);
+    boost::system::error_code ignored;
+    stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
     co_return;
   }
-  void close() override { boost::beast::get_lowest_layer(stream_).close(); }
+  void close() override { stream_.close(); }
 
  private:
-  Stream stream_;
+  boost::beast::tcp_stream stream_;
 };
 
-template <class Stream>
 class WebSocketLink final : public Link {
  public:
-  explicit WebSocketLink(std::unique_ptr<boost::beast::websocket::stream<Stream>> stream)
-      : stream_(std::move(stream)) {
+  using Socket = boost::beast::websocket::stream<boost::beast::tcp_stream>;
+  explicit WebSocketLink(std::unique_ptr<Socket> stream) : stream_(std::move(stream)) {
     stream_->binary(true);
     stream_->auto_fragment(false);
   }
@@ -92,7 +84,7 @@ class WebSocketLink final : public Link {
   void close() override { boost::beast::get_lowest_layer(*stream_).close(); }
 
  private:
-  std::unique_ptr<boost::beast::websocket::stream<Stream>> stream_;
+  std::unique_ptr<Socket> stream_;
 };
 
 }  // namespace tapml::tracker

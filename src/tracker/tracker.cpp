@@ -16,6 +16,7 @@
 
 #include "base/host/peer_address.h"
 #include "base/printable.h"
+#include "net/tls_terminator.h"
 #include "rpc/session/same_secret.h"
 #include "rpc/transport/listener.h"
 #include "rpc/transport/tls.h"
@@ -35,6 +36,7 @@ namespace http = beast::http;
 namespace websocket = beast::websocket;
 using asio::ip::tcp;
 using boost::system::error_code;
+using Stream = beast::tcp_stream;
 using Clock = std::chrono::steady_clock;
 using Id = LeaseTable::Id;
 template <class T>
@@ -84,7 +86,7 @@ struct Party {
 class Tracker::State {
  public:
   State(const TrackerOptions& options, std::unique_ptr<rpc::Listener> listener,
-        std::optional<asio::ssl::context> tls)
+        std::unique_ptr<net::TlsTerminator> tls)
       : options_(options),
         rules_{options.token, options.origins, listener ? listener->endpoint() : options.endpoint},
         unfinished_(options.unfinished, options.unfinished_of_peer),
@@ -113,9 +115,8 @@ class Tracker::State {
       connection.assign(tcp::v4(), fd->get(), error);
       if (error || first.size() > kHeaderBytes) return;
       fd->release();
-      asio::co_spawn(
-          io_, greet(beast::tcp_stream(std::move(connection)), ++connections_, shown, true, first),
-          asio::detached);
+      asio::co_spawn(io_, greet(Stream(std::move(connection)), ++connections_, shown, first),
+                     asio::detached);
     });
   }
 
@@ -157,29 +158,18 @@ class Tracker::State {
         }
         log("a connection is dropped: too many sent no request, and this was the oldest");
       }
+      const std::string shown = peer_address(socket.native_handle());
+      if (tls_) {
+        const int plain = tls_->terminate(socket.release(error));
+        if (plain < 0) continue;
+        socket = tcp::socket(io_);
+        socket.assign(tcp::v4(), plain, error);
+      }
       const Id number = ++connections_;
       unfinished_.add(number, peer);
       greeting_[number] = socket.native_handle();
-      const std::string shown = peer_address(socket.native_handle());
-      if (tls_) {
-        asio::co_spawn(io_, greet_encrypted(std::move(socket), number, shown), asio::detached);
-      } else {
-        asio::co_spawn(io_, greet(beast::tcp_stream(std::move(socket)), number, shown, true, ""),
-                       asio::detached);
-      }
+      asio::co_spawn(io_, greet(Stream(std::move(socket)), number, shown, ""), asio::detached);
     }
-  }
-
-  Task<void> greet_encrypted(tcp::socket socket, Id number, std::string peer) {
-    beast::ssl_stream<beast::tcp_stream> stream(beast::tcp_stream(std::move(socket)), *tls_);
-    // The limit is one for TLS and the request together.
-    beast::get_lowest_layer(stream).expires_after(options_.handshake);
-    const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::server, kWait);
-    if (error) {
-      greeted(number);
-      co_return;
-    }
-    co_await greet(std::move(stream), number, std::move(peer), false, "");
   }
 
   void greeted(Id number) {
@@ -188,14 +178,12 @@ class Tracker::State {
   }
 
   // Reads a request, which begins with `first_bytes`, and answers it.
-  template <class Stream>
-  Task<void> greet(Stream stream, Id number, std::string peer, bool sets_limit,
-                   std::string first_bytes) {
+  Task<void> greet(Stream stream, Id number, std::string peer, std::string first_bytes) {
     beast::flat_buffer buffer(kHeaderBytes);
     buffer.commit(asio::buffer_copy(buffer.prepare(first_bytes.size()), asio::buffer(first_bytes)));
     http::request_parser<http::empty_body> parser;
     parser.header_limit(kHeaderBytes);
-    if (sets_limit) beast::get_lowest_layer(stream).expires_after(options_.handshake);
+    stream.expires_after(options_.handshake);
     const auto [error, bytes] = co_await http::async_read_header(stream, buffer, parser, kWait);
     greeted(number);
     if (error) {
@@ -246,15 +234,14 @@ class Tracker::State {
       co_await accept_websocket(std::move(stream), message, number, *asked, peer);
     } else {
       auto party = make_party(PlainLink(std::move(stream)), number, *asked, peer);
-      if (co_await party->link->write(std::string_view(kSwitch))) serve_device(std::move(party));
+      if (co_await party->link->write(std::string_view(kSwitch))) serve_device(party);
     }
   }
 
   // A page learns nothing of an answer that refuses a WebSocket, but the reason of one that closes.
-  template <class Stream>
   Task<void> refuse_websocket(Stream stream, const Message& message, const Refusal& refusal) {
-    beast::get_lowest_layer(stream).expires_never();
-    websocket::stream<Stream> socket(std::move(stream));
+    stream.expires_never();
+    WebSocketLink::Socket socket(std::move(stream));
     socket.set_option(websocket::stream_base::timeout{kRefusal, kRefusal, false});
     const auto [error] = co_await socket.async_accept(message, kWait);
     if (error) co_return;
@@ -264,16 +251,15 @@ class Tracker::State {
     co_await socket.async_close(reason, kWait);
   }
 
-  template <class Stream>
   Task<void> accept_websocket(Stream stream, const Message& message, Id number, const Asked& asked,
                               const std::string& peer) {
-    beast::get_lowest_layer(stream).expires_never();
-    auto socket = std::make_unique<websocket::stream<Stream>>(std::move(stream));
+    stream.expires_never();
+    auto socket = std::make_unique<WebSocketLink::Socket>(std::move(stream));
     socket->set_option(websocket::stream_base::timeout{kRefusal, kWebSocketIdle, true});
     socket->read_message_max(options_.message_bytes);
     const auto [error] = co_await socket->async_accept(message, kWait);
     if (!error) {
-      serve_device(make_party(WebSocketLink<Stream>(std::move(socket)), number, asked, peer));
+      serve_device(make_party(WebSocketLink(std::move(socket)), number, asked, peer));
     }
   }
 
@@ -284,13 +270,12 @@ class Tracker::State {
                                    std::make_unique<Connection>(std::move(link)), io_);
   }
 
-  template <class Stream>
   Task<void> answer(Stream& stream, std::string text) {
-    beast::get_lowest_layer(stream).expires_after(kRefusal);
+    stream.expires_after(kRefusal);
     co_await asio::async_write(stream, asio::buffer(text), kWait);
-    ::shutdown(beast::get_lowest_layer(stream).socket().native_handle(), SHUT_WR);
+    ::shutdown(stream.socket().native_handle(), SHUT_WR);
     // A client that is still sending would lose the answer if the connection ended now.
-    beast::get_lowest_layer(stream).expires_after(kLinger);
+    stream.expires_after(kLinger);
     char dropped[4096];
     for (int i = 0; i < 16; ++i) {
       const auto [error, count] = co_await stream.async_read_some(asio::buffer(dropped), kWait);
@@ -299,12 +284,11 @@ class Tracker::State {
   }
 
   // No coroutine: arguments of a co_await are trivial here, since GCC 12 destroys others twice.
-  template <class Stream>
   Task<void> refuse(Stream& stream, int status, std::string_view message) {
     return answer(stream, answer_text(status, "text/plain", std::string(message)));
   }
 
-  void serve_device(std::shared_ptr<Party> device) {
+  void serve_device(const std::shared_ptr<Party>& device) {
     device->is_open = true;
     parties_[device->id] = device;
     table_.add_device(device->id, device->key, device->peer);
@@ -431,7 +415,7 @@ class Tracker::State {
   rpc::UnfinishedHandshakes unfinished_;
   std::map<Id, int> greeting_;  // sockets of connections without a complete request
   std::unique_ptr<rpc::Listener> listener_;
-  std::optional<asio::ssl::context> tls_;
+  const std::unique_ptr<net::TlsTerminator> tls_;  // if connections are encrypted
   LeaseTable table_;
   Id connections_ = 0;
   asio::io_context io_;
@@ -451,26 +435,12 @@ void Tracker::adopt(rpc::FileDescriptor socket, std::string first_bytes, std::st
 
 namespace {
 
-Result<std::optional<asio::ssl::context>> read_certificate(const TrackerOptions& options) {
-  std::optional<asio::ssl::context> tls;
-  if (!options.endpoint.tls) return tls;
+Result<std::unique_ptr<net::TlsTerminator>> terminator(const TrackerOptions& options) {
+  if (!options.endpoint.tls) return nullptr;
   // Says what is wrong with the files.
-  if (auto checked = rpc::TlsContext::for_server(options.tls_certificate, options.tls_key);
-      !checked) {
-    return fail(std::move(checked).error());
-  }
-  tls.emplace(asio::ssl::context::tls_server);
-  error_code error;
-  tls->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
-                       asio::ssl::context::no_tlsv1_1,
-                   error);
-  if (!error) tls->use_certificate_chain_file(options.tls_certificate, error);
-  if (!error) tls->use_private_key_file(options.tls_key, asio::ssl::context::pem, error);
-  if (error) {
-    return fail(user_error("the certificate cannot be used", options.tls_certificate,
-                           "a certificate and its key in PEM form", error.message()));
-  }
-  return tls;
+  TAPML_ASSIGN(const auto checked,
+               rpc::TlsContext::for_server(options.tls_certificate, options.tls_key));
+  return net::TlsTerminator::create(options.tls_certificate, options.tls_key);
 }
 
 }  // namespace
@@ -481,7 +451,7 @@ Result<std::unique_ptr<Tracker>> Tracker::listen(const TrackerOptions& options) 
                            "host:port or tls:host:port"));
   }
   for (const std::string& origin : options.origins) TAPML_TRY(check_origin(origin));
-  TAPML_ASSIGN(auto tls, read_certificate(options));
+  TAPML_ASSIGN(auto tls, terminator(options));
   const bool anywhere = (options.endpoint.tls || options.insecure) && !options.token.empty();
   TAPML_ASSIGN(auto listener, rpc::Listener::open(options.endpoint, anywhere));
   auto state = std::make_unique<State>(options, std::move(listener), std::move(tls));
@@ -491,7 +461,7 @@ Result<std::unique_ptr<Tracker>> Tracker::listen(const TrackerOptions& options) 
 
 Result<std::unique_ptr<Tracker>> Tracker::open(const TrackerOptions& options) {
   for (const std::string& origin : options.origins) TAPML_TRY(check_origin(origin));
-  auto state = std::make_unique<State>(options, nullptr, std::nullopt);
+  auto state = std::make_unique<State>(options, nullptr, nullptr);
   TAPML_TRY(state->start());
   return std::unique_ptr<Tracker>(new Tracker(std::move(state)));
 }

@@ -1,8 +1,6 @@
 #include "server/http/http_server.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
@@ -12,14 +10,11 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <boost/beast/ssl.hpp>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -28,6 +23,7 @@
 #include <thread>
 
 #include "base/host/peer_address.h"
+#include "net/tls_terminator.h"
 
 namespace tapml::server {
 
@@ -43,9 +39,9 @@ constexpr auto kWait = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kHeaderBytes = 32 << 10;
 constexpr int kThreads = 2;
 constexpr int64_t kPieceBytes = 256 << 10;  // of a body that is read as it is sent
-constexpr size_t kRelayBytes = 64 << 10;
 
 using Strand = asio::strand<asio::io_context::executor_type>;
+using Stream = beast::tcp_stream;
 
 // The answer as the connection takes it.
 class Answer final : public Exchange, public std::enable_shared_from_this<Answer> {
@@ -202,19 +198,6 @@ std::string text_of(const http::request<http::string_body>& message) {
   return text.str();
 }
 
-// Passes on what `from` sends, until it ends or `to` takes no more.
-template <class From, class To>
-asio::awaitable<void> carry(From& from, To& to) {
-  std::vector<char> bytes(kRelayBytes);
-  for (;;) {
-    const auto [error, count] = co_await from.async_read_some(asio::buffer(bytes), kWait);
-    if (error) co_return;
-    const auto [refused, written] =
-        co_await asio::async_write(to, asio::buffer(bytes.data(), count), kWait);
-    if (refused) co_return;
-  }
-}
-
 }  // namespace
 
 struct HttpServer::State {
@@ -222,7 +205,9 @@ struct HttpServer::State {
       : options(std::move(asked)), handler(std::move(answers)), acceptor(io) {}
 
   Status open() {
-    if (Status tls = use_certificate(); !tls) return tls;
+    if (!options.tls_certificate.empty()) {
+      TAPML_ASSIGN(tls, net::TlsTerminator::create(options.tls_certificate, options.tls_key));
+    }
     error_code error;
     tcp::resolver resolver(io);
     const auto found = resolver.resolve(options.host, std::to_string(options.port), error);
@@ -250,26 +235,6 @@ struct HttpServer::State {
     return {};
   }
 
-  Status use_certificate() {
-    if (options.tls_certificate.empty()) return {};
-    tls.emplace(asio::ssl::context::tls_server);
-    error_code error;
-    tls->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
-                         asio::ssl::context::no_tlsv1_1,
-                     error);
-    tls->use_certificate_chain_file(options.tls_certificate, error);
-    if (error) {
-      return fail(user_error("the certificate cannot be used", options.tls_certificate,
-                             "a certificate in PEM form", error.message()));
-    }
-    tls->use_private_key_file(options.tls_key, asio::ssl::context::pem, error);
-    if (error) {
-      return fail(user_error("the private key cannot be used", options.tls_key,
-                             "the certificate's private key in PEM form", error.message()));
-    }
-    return {};
-  }
-
   void start() {
     asio::co_spawn(io, accept(), asio::detached);
     for (int i = 0; i < kThreads; ++i) {
@@ -280,7 +245,7 @@ struct HttpServer::State {
   asio::awaitable<void> accept() {
     for (;;) {
       Strand strand = asio::make_strand(io.get_executor());
-      auto [error, socket] = co_await acceptor.async_accept(strand, kWait);
+      auto [error, accepted] = co_await acceptor.async_accept(strand, kWait);
       if (error == asio::error::operation_aborted || !acceptor.is_open()) co_return;
       if (error) {  // no more descriptors, for example
         asio::steady_timer pause(io, std::chrono::milliseconds(100));
@@ -289,40 +254,26 @@ struct HttpServer::State {
       }
       if (connections >= options.connections) continue;  // closes it
       ++connections;
+      tcp::socket socket(std::move(accepted));
       // A piece of an answer is small, and the next one comes after it.
       error_code ignored;
       socket.set_option(tcp::no_delay(true), ignored);
-      const auto ended = [this](const std::exception_ptr&) { --connections; };
+      std::string peer = peer_address(socket.native_handle());
       if (tls) {
-        asio::co_spawn(strand, serve_encrypted(std::move(socket), strand), ended);
-      } else {
-        asio::co_spawn(strand, serve_plain(std::move(socket), strand), ended);
+        const int plain = tls->terminate(socket.release(ignored));
+        socket = tcp::socket(strand);
+        if (plain >= 0) socket.assign(tcp::v4(), plain, ignored);
       }
+      asio::co_spawn(strand, serve(Stream(std::move(socket)), strand, std::move(peer)),
+                     [this](const std::exception_ptr&) { --connections; });
     }
   }
 
-  // Coroutines: parameters by value.
-  asio::awaitable<void> serve_plain(tcp::socket socket, Strand strand) {
-    beast::tcp_stream stream(std::move(socket));
-    co_await serve(stream, strand);
-    error_code ignored;
-    stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
-  }
-  asio::awaitable<void> serve_encrypted(tcp::socket socket, Strand strand) {
-    beast::ssl_stream<beast::tcp_stream> stream(beast::tcp_stream(std::move(socket)), *tls);
-    beast::get_lowest_layer(stream).expires_after(options.sending);
-    const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::server, kWait);
-    if (error) co_return;
-    co_await serve(stream, strand);
-    beast::get_lowest_layer(stream).expires_after(std::chrono::seconds(2));
-    co_await stream.async_shutdown(kWait);
-  }
-
   // Answers the requests of a connection, one after another.
-  template <typename Stream>
-  asio::awaitable<void> serve(Stream& stream, Strand strand) {
+  // Coroutine: parameters by value.
+  asio::awaitable<void> serve(Stream stream, Strand strand, std::string peer) {
     beast::flat_buffer buffer;
-    tcp::socket& socket = beast::get_lowest_layer(stream).socket();
+    tcp::socket& socket = stream.socket();
     {
       const std::lock_guard lock(mutex);
       idle.insert(&socket);
@@ -331,7 +282,7 @@ struct HttpServer::State {
       http::request_parser<http::string_body> parser;
       parser.body_limit(static_cast<uint64_t>(options.body_bytes));
       parser.header_limit(kHeaderBytes);
-      beast::get_lowest_layer(stream).expires_after(options.idle);
+      stream.expires_after(options.idle);
       const auto [error, bytes] = co_await http::async_read(stream, buffer, parser, kWait);
       {
         const std::lock_guard lock(mutex);
@@ -350,7 +301,7 @@ struct HttpServer::State {
       HttpRequest request = request_of(std::move(message));
       if (options.upgrades && options.upgrades(request)) {
         first_bytes += beast::buffers_to_string(buffer.data());
-        co_await hand_over(stream, first_bytes);
+        hand_over(socket, std::move(first_bytes), std::move(peer));
         co_return;
       }
       auto answer = std::make_shared<Answer>(strand, options.unsent_bytes);
@@ -362,36 +313,18 @@ struct HttpServer::State {
       const std::lock_guard lock(mutex);
       if (keeps) idle.insert(&socket);
     }
+    error_code ignored;
+    socket.shutdown(tcp::socket::shutdown_send, ignored);
     const std::lock_guard lock(mutex);
     idle.erase(&socket);
   }
 
-  // Gives the connection away: its socket, or one end of a pair to which the decrypted bytes go.
-  template <typename Stream>
-  asio::awaitable<void> hand_over(Stream& stream, const std::string& first_bytes) {
-    using asio::experimental::awaitable_operators::operator||;
-    tcp::socket& socket = beast::get_lowest_layer(stream).socket();
-    Upgraded connection{-1, first_bytes, peer_address(socket.native_handle())};
-    beast::get_lowest_layer(stream).expires_never();
-    if constexpr (std::is_same_v<Stream, beast::tcp_stream>) {
-      error_code error;
-      connection.socket = socket.release(error);
-      if (!error) options.upgrade(std::move(connection));
-      co_return;
-    } else {
-      int ends[2];
-      if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
-        co_return;
-      asio::local::stream_protocol::socket local(socket.get_executor(),
-                                                 asio::local::stream_protocol(), ends[0]);
-      connection.socket = ends[1];
-      options.upgrade(std::move(connection));
-      // The end of one side is that of the other.
-      co_await (carry(stream, local) || carry(local, stream));
-    }
+  void hand_over(tcp::socket& socket, std::string first_bytes, std::string peer) const {
+    error_code error;
+    const int descriptor = socket.release(error);
+    if (!error) options.upgrade({descriptor, std::move(first_bytes), std::move(peer)});
   }
 
-  template <typename Stream>
   asio::awaitable<void> refuse(Stream& stream, int status) {
     http::response<http::string_body> response(static_cast<http::status>(status), 11);
     response.set(http::field::content_type, "application/json");
@@ -401,10 +334,10 @@ struct HttpServer::State {
                                           : "the request is not HTTP/1.1";
     if (options.refusal) response.body() = options.refusal(status, problem);
     response.prepare_payload();
-    beast::get_lowest_layer(stream).expires_after(options.sending);
+    stream.expires_after(options.sending);
     co_await http::async_write(stream, response, kWait);
     // A client that is still sending would lose the answer if the connection ended now.
-    beast::get_lowest_layer(stream).expires_after(std::chrono::seconds(2));
+    stream.expires_after(std::chrono::seconds(2));
     std::vector<char> rest(1 << 16);
     for (int64_t taken = 0; taken < 4 * options.body_bytes;) {
       const auto [error, bytes] = co_await stream.async_read_some(asio::buffer(rest), kWait);
@@ -414,11 +347,9 @@ struct HttpServer::State {
   }
 
   // False: the connection cannot be used any more.
-  template <typename Stream>
   asio::awaitable<bool> send(Stream& stream, Answer& answer, unsigned version, bool keeps,
                              bool head_only) {
     using asio::experimental::awaitable_operators::operator||;
-    auto& lowest = beast::get_lowest_layer(stream);
     bool watches = true, is_chunked = false;
     for (;;) {
       Answer::Ready ready = answer.take();
@@ -435,7 +366,7 @@ struct HttpServer::State {
         if (!co_await send_head(stream, *ready.head, version, keeps && is_chunked)) co_return false;
       }
       for (const std::string& piece : ready.pieces) {
-        lowest.expires_after(options.sending);
+        stream.expires_after(options.sending);
         error_code error;
         if (is_chunked) {
           std::tie(error, std::ignore) =
@@ -453,24 +384,23 @@ struct HttpServer::State {
         co_return !error;
       }
       if (ready.head || !ready.pieces.empty()) continue;  // more may have come meanwhile
-      lowest.expires_never();
+      stream.expires_never();
       if (!watches) {
         co_await answer.changed().async_wait(kWait);
         continue;
       }
       // A client that is gone makes its socket readable.
       const auto first = co_await (answer.changed().async_wait(kWait) ||
-                                   lowest.socket().async_wait(tcp::socket::wait_read, kWait));
+                                   stream.socket().async_wait(tcp::socket::wait_read, kWait));
       if (first.index() == 0) continue;
       char byte = 0;
       const auto peeked =
-          ::recv(lowest.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+          ::recv(stream.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
       if (peeked == 0 || (peeked < 0 && errno != EAGAIN && errno != EINTR)) co_return false;
       if (peeked > 0) watches = false;  // the next request
     }
   }
 
-  template <typename Stream>
   asio::awaitable<bool> send_whole(Stream& stream, const Answer::Head& head, std::string body,
                                    unsigned version, bool keeps, bool head_only) {
     http::response<http::string_body> response(static_cast<http::status>(head.status), version);
@@ -479,12 +409,11 @@ struct HttpServer::State {
     if (!head_only) response.body() = std::move(body);
     // 304 has no body, and its length would be that of the file.
     if (head.status != 304) response.content_length(length);
-    beast::get_lowest_layer(stream).expires_after(options.sending);
+    stream.expires_after(options.sending);
     const auto [error, bytes] = co_await http::async_write(stream, response, kWait);
     co_return !error;
   }
 
-  template <typename Stream>
   asio::awaitable<bool> send_source(Stream& stream, const Answer::Head& head, unsigned version,
                                     bool keeps, bool head_only) {
     http::response<http::empty_body> response(static_cast<http::status>(head.status), version);
@@ -492,13 +421,13 @@ struct HttpServer::State {
     const BodySource& body = *head.source;
     response.content_length(static_cast<uint64_t>(body.bytes));
     http::response_serializer<http::empty_body> serializer(response);
-    beast::get_lowest_layer(stream).expires_after(options.sending);
+    stream.expires_after(options.sending);
     const auto [refused, sent] = co_await http::async_write_header(stream, serializer, kWait);
     if (refused) co_return false;
     for (int64_t at = 0; at < body.bytes && !head_only;) {
       const std::string piece = body.read(at, std::min(kPieceBytes, body.bytes - at));
       if (piece.empty()) co_return false;
-      beast::get_lowest_layer(stream).expires_after(options.sending);
+      stream.expires_after(options.sending);
       const auto [error, bytes] = co_await asio::async_write(stream, asio::buffer(piece), kWait);
       if (error) co_return false;
       at += std::ssize(piece);
@@ -506,14 +435,13 @@ struct HttpServer::State {
     co_return true;
   }
 
-  template <typename Stream>
   asio::awaitable<bool> send_head(Stream& stream, const Answer::Head& head, unsigned version,
                                   bool keeps) {
     http::response<http::empty_body> response(static_cast<http::status>(head.status), version);
     set_fields(response, head, keeps);
     if (version >= 11) response.chunked(true);
     http::response_serializer<http::empty_body> serializer(response);
-    beast::get_lowest_layer(stream).expires_after(options.sending);
+    stream.expires_after(options.sending);
     const auto [error, bytes] = co_await http::async_write_header(stream, serializer, kWait);
     co_return !error;
   }
@@ -546,7 +474,7 @@ struct HttpServer::State {
 
   const HttpOptions options;
   const HttpHandler handler;
-  std::optional<asio::ssl::context> tls;
+  std::unique_ptr<net::TlsTerminator> tls;  // if the clients encrypt
   std::mutex mutex;
   std::set<tcp::socket*> idle;  // connections without a request
   std::atomic<int64_t> connections = 0, exchanges = 0;
