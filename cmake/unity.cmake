@@ -2,7 +2,7 @@
 # which the presets set: full builds read headers less often, but a change of one file costs more
 # (cmake --preset dev -DTAPML_UNITY=OFF).
 
-set(TAPML_UNITY_SIZE 8 CACHE STRING "Sources in a group of TAPML_UNITY")
+set(TAPML_UNITY_SIZE 32 CACHE STRING "Sources in a group of TAPML_UNITY")
 mark_as_advanced(TAPML_UNITY_SIZE)
 
 # tapml_unity(<target> <source>...): groups the sources. Sources that open a namespace only share a

@@ -8,7 +8,7 @@ namespace tapml::cli {
 
 namespace {
 
-constexpr size_t kMostBytes = size_t{256} << 20;
+constexpr size_t kMostHistoryBytes = size_t{256} << 20;
 
 std::string member_text(const Json& message, const char* name) {
   const Json* found = message.find(name);
@@ -75,7 +75,7 @@ void ChatHistory::save(const std::string& file) const {
 
 void ChatHistory::load(const std::string& file) {
   check_file_name(file, "/load");
-  const Json json = unwrap(parse_json(unwrap(read_text_file(file, kMostBytes)), file));
+  const Json json = unwrap(parse_json(unwrap(read_text_file(file, kMostHistoryBytes)), file));
   const Json* messages = json.is_array() ? &json : json.find("messages");
   if (!messages || !messages->is_array()) {
     throw_user("not a conversation", file, "an array of messages, or an object with \"messages\"",

@@ -16,7 +16,7 @@ namespace tapml::cli {
 
 namespace {
 
-constexpr size_t kMostBytes = size_t{16} << 20;
+constexpr size_t kMostLineBytes = size_t{16} << 20;
 
 void show(const std::string& text) {
   std::fputs(text.c_str(), stderr);
@@ -76,9 +76,9 @@ std::optional<std::string> LineInput::read_line(const std::string& prompt) {
       continue;
     }
     pending_.append(buffer.data(), static_cast<size_t>(count));
-    if (pending_.size() > kMostBytes) {
-      throw_user("a line of the input is too long", "chat", std::to_string(kMostBytes) + " bytes",
-                 "more");
+    if (pending_.size() > kMostLineBytes) {
+      throw_user("a line of the input is too long", "chat",
+                 std::to_string(kMostLineBytes) + " bytes", "more");
     }
   }
 }

@@ -16,7 +16,7 @@ namespace tapml::cli {
 
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 30;
+constexpr size_t kMostPromptBytes = size_t{1} << 30;
 
 std::string read_standard_input() {
   std::string text;
@@ -31,9 +31,9 @@ std::string read_standard_input() {
                  std::strerror(errno));
     }
     text.append(buffer.data(), static_cast<size_t>(count));
-    if (text.size() > kMostBytes) {
-      throw_user("the prompt is too long", "--prompt -", std::to_string(kMostBytes) + " bytes",
-                 "more");
+    if (text.size() > kMostPromptBytes) {
+      throw_user("the prompt is too long", "--prompt -",
+                 std::to_string(kMostPromptBytes) + " bytes", "more");
     }
   }
 }

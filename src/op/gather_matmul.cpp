@@ -9,7 +9,7 @@ namespace tapml::op {
 
 namespace {
 
-enum Argument : size_t { kX, kWeight, kIndices };
+enum GatherMatmulArgument : size_t { kX, kWeight, kIndices };
 
 // The dimensions of `weight` that are summed over, and that the result has.
 struct MatrixDims {

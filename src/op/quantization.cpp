@@ -13,7 +13,7 @@ namespace tapml::op {
 
 namespace {
 
-enum Argument : size_t { kPacked, kScales, kMinimums };
+enum QuantizedArgument : size_t { kPacked, kScales, kMinimums };
 
 constexpr int64_t kTableValues = 16;
 

@@ -16,7 +16,7 @@ namespace {
 
 using Index = std::vector<PrimExpr>;
 
-enum Argument : size_t { kData, kIndices, kUpdates };
+enum ScatterArgument : size_t { kData, kIndices, kUpdates };
 
 void expect_same_dtype(const CallView& call, const Known& data, const Known& updates,
                        const char* what) {

@@ -4,14 +4,14 @@ namespace tapml::tir {
 
 namespace {
 
-struct Named {
+struct NamedMatrixOp {
   const char* name;
   MatrixOp op;
 };
-constexpr Named kOperations[] = {{"matrix_fill", MatrixOp::kFill},
-                                 {"matrix_load", MatrixOp::kLoad},
-                                 {"matrix_store", MatrixOp::kStore},
-                                 {"matrix_multiply_add", MatrixOp::kMultiplyAdd}};
+constexpr NamedMatrixOp kMatrixOps[] = {{"matrix_fill", MatrixOp::kFill},
+                                        {"matrix_load", MatrixOp::kLoad},
+                                        {"matrix_store", MatrixOp::kStore},
+                                        {"matrix_multiply_add", MatrixOp::kMultiplyAdd}};
 
 std::shared_ptr<MatrixNode> make(MatrixOp op, Buffer fragment, int64_t width) {
   auto node = std::make_shared<MatrixNode>();
@@ -39,14 +39,14 @@ int64_t extent(const BufferNode& fragment, size_t dimension) {
 }  // namespace
 
 const char* matrix_op_name(MatrixOp op) {
-  for (const Named& known : kOperations) {
+  for (const NamedMatrixOp& known : kMatrixOps) {
     if (op == known.op) return known.name;
   }
   return "";
 }
 
 std::optional<MatrixOp> find_matrix_op(std::string_view name) {
-  for (const Named& known : kOperations) {
+  for (const NamedMatrixOp& known : kMatrixOps) {
     if (name == known.name) return known.op;
   }
   return std::nullopt;

@@ -6,26 +6,26 @@ namespace tapml::tir {
 
 namespace {
 
-struct Named {
+struct NamedSubgroupOp {
   const char* name;
   SubgroupOp op;
 };
-constexpr Named kOperations[] = {{"subgroup_sum", SubgroupOp::kSum},
-                                 {"subgroup_max", SubgroupOp::kMax},
-                                 {"subgroup_min", SubgroupOp::kMin},
-                                 {"subgroup_shuffle_xor", SubgroupOp::kShuffleXor}};
+constexpr NamedSubgroupOp kSubgroupOps[] = {{"subgroup_sum", SubgroupOp::kSum},
+                                            {"subgroup_max", SubgroupOp::kMax},
+                                            {"subgroup_min", SubgroupOp::kMin},
+                                            {"subgroup_shuffle_xor", SubgroupOp::kShuffleXor}};
 
 }  // namespace
 
 std::optional<SubgroupOp> find_subgroup_op(std::string_view name) {
-  for (const Named& known : kOperations) {
+  for (const NamedSubgroupOp& known : kSubgroupOps) {
     if (name == known.name) return known.op;
   }
   return std::nullopt;
 }
 
 const char* subgroup_op_name(SubgroupOp op) {
-  for (const Named& known : kOperations) {
+  for (const NamedSubgroupOp& known : kSubgroupOps) {
     if (op == known.op) return known.name;
   }
   return "";
@@ -72,7 +72,7 @@ std::optional<ExprKind> combination_of(SubgroupOp op) {
 }
 
 std::optional<SubgroupOp> subgroup_reduction(ExprKind combination) {
-  for (const Named& known : kOperations) {
+  for (const NamedSubgroupOp& known : kSubgroupOps) {
     if (combination_of(known.op) == combination) return known.op;
   }
   return std::nullopt;

@@ -25,7 +25,7 @@ const HostTensor& features() {
   return tensor;
 }
 // A byte of a prompt is a token.
-const std::string kText = "\x03\x01\x04\x01\x05";
+const std::string kSymbols = "\x03\x01\x04\x01\x05";
 const std::vector<int32_t> kTokens = {3, 1, 4, 1, 5};
 
 // The package, beside a file of features.
@@ -44,25 +44,25 @@ std::string file() { return folder() + "/features.safetensors"; }
 
 TEST(FeatureOption, RunsAndCarvesAndProfiles) {
   const ProgramResult run = run_program({"run", sound_package(), "--features", file(), "--prompt",
-                                         kText, "--max-tokens", "6", "--json"});
+                                         kSymbols, "--max-tokens", "6", "--json"});
   ASSERT_EQ(run.exit_code, 0) << run.all();
   EXPECT_EQ(testing::integers(run.json().find("tokens")), toy().greedy(kTokens, 6, features()));
   const TempFolder out;
   const ProgramResult carved = run_program({"carve", sound_package(), "--features", file(),
-                                            "--prompt", kText, "-o", out / "suite", "--json"});
+                                            "--prompt", kSymbols, "-o", out / "suite", "--json"});
   EXPECT_EQ(carved.exit_code, 0) << carved.all();
   const ProgramResult replayed = run_program({"replay", out / "suite", "--target", "cpu"});
   EXPECT_EQ(replayed.exit_code, 0) << replayed.all();
   EXPECT_TRUE(replayed.last_line().starts_with("PASS")) << replayed.all();
   const ProgramResult profiled = run_program({"profile", sound_package(), "--features", file(),
-                                              "--prompt", kText, "--max-tokens", "2", "--json"});
+                                              "--prompt", kSymbols, "--max-tokens", "2", "--json"});
   EXPECT_EQ(profiled.exit_code, 0) << profiled.all();
 }
 
 TEST(FeatureOption, MigratesAndLocalizesAndEvaluates) {
   const ProgramResult migrated =
       run_program({"migrate", sound_package(), "--from", "cpu", "--to", "cpu:threads=1",
-                   "--features", file(), "--prompt", kText, "--max-tokens", "4", "--json"});
+                   "--features", file(), "--prompt", kSymbols, "--max-tokens", "4", "--json"});
   ASSERT_EQ(migrated.exit_code, 0) << migrated.all();
   const std::string command = migrated.json().find("run")->find("command")->as_string();
   EXPECT_NE(command.find("--features '" + file() + "'"), std::string::npos) << command;
@@ -70,7 +70,7 @@ TEST(FeatureOption, MigratesAndLocalizesAndEvaluates) {
   EXPECT_EQ(testing::run_line(folder(), command), 0) << command;
   const ProgramResult localized =
       run_program({"localize", sound_package(), "--from", "cpu", "--to", "cpu:threads=1",
-                   "--features", file(), "--prompt", kText, "--max-tokens", "2"});
+                   "--features", file(), "--prompt", kSymbols, "--max-tokens", "2"});
   EXPECT_EQ(localized.exit_code, 0) << localized.all();
   std::ofstream(folder() + "/tasks.jsonl") << R"({"kind": "perplexity", "text": "\u0003\u0001"})"
                                            << "\n";
@@ -80,12 +80,12 @@ TEST(FeatureOption, MigratesAndLocalizesAndEvaluates) {
 }
 
 TEST(FeatureOption, GoesWithAnEncoder) {
-  expect_failure({"run", sound_package(), "--prompt", kText}, 2,
+  expect_failure({"run", sound_package(), "--prompt", kSymbols}, 2,
                  {"needs features", "give --features FILE"});
   expect_failure({"run", testing::kDemoModel, "--features", file(), "--prompt", "a"}, 2,
                  {"reads no features", "leave --features out"});
   expect_failure(
-      {"run", sound_package(), "--features", folder() + "/absent.npy", "--prompt", kText}, 2,
+      {"run", sound_package(), "--features", folder() + "/absent.npy", "--prompt", kSymbols}, 2,
       {"absent.npy"});
 }
 

@@ -15,9 +15,9 @@ namespace {
 using models::PoolingConfig;
 
 // Platform and configuration.
-using Case = std::pair<std::string, std::string>;
+using EmbeddingCase = std::pair<std::string, std::string>;
 
-class EmbeddingGolden : public ::testing::TestWithParam<Case> {};
+class EmbeddingGolden : public ::testing::TestWithParam<EmbeddingCase> {};
 
 TEST_P(EmbeddingGolden, TogetherAndAlone) {
   const auto& [platform, name] = GetParam();
@@ -41,8 +41,8 @@ TEST_P(EmbeddingGolden, TogetherAndAlone) {
 }
 
 // All configurations on the cpu, one with OpenCL; on all platforms for `make test-models`.
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<EmbeddingCase> cases() {
+  std::vector<EmbeddingCase> all;
   const bool everywhere = std::getenv("TAPML_TEST_ALL_MODELS") != nullptr;
   for (const std::string& name : testing::golden_encoders()) {
     all.emplace_back("cpu", name);

@@ -15,6 +15,7 @@ namespace {
 
 using testing::GgufImage;
 using testing::kDemoModel;
+using testing::output_of;
 using testing::run_program;
 
 constexpr uint32_t kF32 = 0, kQ8_0 = 8;
@@ -106,12 +107,6 @@ std::string demo_gguf(uint32_t type) {
   return image.image();
 }
 
-std::string text_of(const std::vector<std::string>& args) {
-  const testing::ProgramResult result = run_program(args);
-  EXPECT_EQ(result.exit_code, 0) << result.all();
-  return result.out;
-}
-
 TEST(Gguf, RunsAsTheModelThatItWasMadeOf) {
   testing::TempFolder folder;
   const std::string path = folder / "demo.gguf";
@@ -120,7 +115,7 @@ TEST(Gguf, RunsAsTheModelThatItWasMadeOf) {
   const auto run = [&](std::vector<std::string> words) {
     words.insert(words.begin(), "run");
     words.insert(words.end(), how.begin(), how.end());
-    return text_of(words);
+    return output_of(words);
   };
   const std::string text = run({kDemoModel});
   EXPECT_GT(text.size(), 20u);
@@ -136,15 +131,15 @@ TEST(Gguf, CompilesPackagesAndCarvesBlocks) {
   const auto run = [&](std::vector<std::string> words) {
     words.insert(words.begin(), "run");
     words.insert(words.end(), how.begin(), how.end());
-    return text_of(words);
+    return output_of(words);
   };
   const std::string text = run({path});
-  text_of({"compile", path, "-o", file, "--package", folder / "package"});
+  output_of({"compile", path, "-o", file, "--package", folder / "package"});
   EXPECT_EQ(run({file}), text);
   EXPECT_EQ(run({folder / "package"}), text);
-  text_of({"carve", path, "--prompt", "Emma was", "--max-tokens", "2", "--weights", "reference",
-           "-o", folder / "suite"});
-  const std::string replayed = text_of({"replay", folder / "suite", "--target", "cpu"});
+  output_of({"carve", path, "--prompt", "Emma was", "--max-tokens", "2", "--weights", "reference",
+             "-o", folder / "suite"});
+  const std::string replayed = output_of({"replay", folder / "suite", "--target", "cpu"});
   EXPECT_NE(replayed.find("dequantize_matmul"), std::string::npos) << replayed;
   // Moved, the weights are compared by their bytes.
   const std::string moved = folder / "moved.gguf";

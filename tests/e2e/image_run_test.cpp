@@ -18,7 +18,7 @@ using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
 
-const std::string kPrompt = "Look:<image>What,is,it?";
+const std::string kImagePrompt = "Look:<image>What,is,it?";
 
 std::string picture(const std::string& name) { return golden_path("pictures/" + name); }
 
@@ -48,7 +48,8 @@ TEST_P(ImageRun, LogitsAreThoseOfTransformers) {
   const TempFolder folder;
   write_model(folder.path(), GetParam(), golden);
   const std::string placeholder = golden.interface().image->placeholder;
-  const std::string prompt = placeholder.empty() ? kPrompt : "Look:" + placeholder + "What,is,it?";
+  const std::string prompt =
+      placeholder.empty() ? kImagePrompt : "Look:" + placeholder + "What,is,it?";
   const ProgramResult result =
       run_program({"run", folder.path(), "--prompt", prompt, "--image", picture("progressive.jpg"),
                    "--max-tokens", "2", "--dump-logits", folder / "logits.safetensors"});
@@ -91,25 +92,25 @@ TEST(ImageOption, NamesWhatDoesNotFit) {
   const std::string image = picture("rgb.png");
   expect_failure({"run", llava(), "--prompt", "What?", "--image", image}, 2,
                  {"0 places for images, but there are 1", "1 placeholder \"<image>\""});
-  expect_failure({"run", llava(), "--prompt", kPrompt}, 2,
+  expect_failure({"run", llava(), "--prompt", kImagePrompt}, 2,
                  {"1 place for images, but there are none", "give an image for each"});
-  expect_failure({"run", llava(), "--prompt", kPrompt, "--image", image, "--image", image}, 2,
+  expect_failure({"run", llava(), "--prompt", kImagePrompt, "--image", image, "--image", image}, 2,
                  {"1 place for images, but there are 2"});
-  expect_failure({"run", llava(), "--prompt", kPrompt, "--image", llava() + "/config.json"}, 2,
+  expect_failure({"run", llava(), "--prompt", kImagePrompt, "--image", llava() + "/config.json"}, 2,
                  {"not an image that can be read", "config.json", "PNG or JPEG"});
-  expect_failure({"run", llava(), "--prompt", kPrompt, "--image", "missing.png"}, 2,
+  expect_failure({"run", llava(), "--prompt", kImagePrompt, "--image", "missing.png"}, 2,
                  {"missing.png"});
   expect_failure({"run", testing::kDemoModel, "--prompt", "a", "--image", image}, 2,
                  {"the model reads no images", "leave --image out"});
   const TempFolder folder;
   std::filesystem::copy(llava(), folder.path());
   std::filesystem::remove(folder / "preprocessor_config.json");
-  expect_failure({"run", folder.path(), "--prompt", kPrompt, "--image", image}, 2,
+  expect_failure({"run", folder.path(), "--prompt", kImagePrompt, "--image", image}, 2,
                  {"does not say how images are prepared", "preprocessor_config.json"});
   // Another size than the encoder's.
   unwrap(write_text_atomic(folder / "preprocessor_config.json",
                            R"({"image_processor_type": "SiglipImageProcessor"})"));
-  expect_failure({"run", folder.path(), "--prompt", kPrompt, "--image", image}, 2,
+  expect_failure({"run", folder.path(), "--prompt", kImagePrompt, "--image", image}, 2,
                  {"the pixels do not fit the model", "rgb.png", "f32[3, 224, 224]"});
 }
 
@@ -117,7 +118,7 @@ TEST(ImageOption, NamesWhatDoesNotFit) {
 TEST(ImageOption, CarvesAndMigrates) {
   const TempFolder folder;
   ProgramResult result =
-      run_program({"carve", llava(), "--prompt", kPrompt, "--image", picture("rgb.png"),
+      run_program({"carve", llava(), "--prompt", kImagePrompt, "--image", picture("rgb.png"),
                    "--max-tokens", "2", "-o", folder / "suite", "--weights", "inside"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
   result = run_program({"replay", folder / "suite", "--target", "cpu"});
@@ -126,7 +127,7 @@ TEST(ImageOption, CarvesAndMigrates) {
   // Compiling the kernels for OpenCL takes most of half a minute: make test-models.
   const bool all = std::getenv("TAPML_TEST_ALL_MODELS") != nullptr;
   result = run_program({"migrate", llava(), "--from", "cpu", "--to",
-                        all ? "opencl" : "cpu:threads=1", "--in-process", "--prompt", kPrompt,
+                        all ? "opencl" : "cpu:threads=1", "--in-process", "--prompt", kImagePrompt,
                         "--image", picture("rgb.png"), "--max-tokens", "3", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
   EXPECT_TRUE(result.json().find("passed")->as_bool());

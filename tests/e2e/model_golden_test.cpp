@@ -14,18 +14,20 @@ using testing::CompiledModel;
 using testing::largest_difference;
 using testing::logit_tolerance;
 
-struct Case {
+struct ModelCase {
   std::string platform;
   std::string model;
 };
 
-void PrintTo(const Case& test, std::ostream* out) { *out << test.platform << " " << test.model; }
+void PrintTo(const ModelCase& test, std::ostream* out) {
+  *out << test.platform << " " << test.model;
+}
 
-std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+std::string case_name(const ::testing::TestParamInfo<ModelCase>& info) {
   return info.param.platform + "_" + info.param.model;
 }
 
-class ModelGolden : public ::testing::TestWithParam<Case> {
+class ModelGolden : public ::testing::TestWithParam<ModelCase> {
  protected:
   void SetUp() override {
     model_ = testing::compiled_model(GetParam().platform, GetParam().model);
@@ -68,20 +70,22 @@ TEST_P(ModelGolden, LogitsOfPrefillInPiecesAndDecode) {
 
 INSTANTIATE_TEST_SUITE_P(
     Platforms, ModelGolden,
-    ::testing::Values(Case{"cpu", "llama3_gqa"}, Case{"cpu", "mqa_tied"}, Case{"cpu", "biased"},
-                      Case{"cpu", "wide_heads"}, Case{"cpu", "one_layer"}, Case{"cpu", "qwen2_moe"},
-                      Case{"cpu", "qwen2_moe_normed"}, Case{"cpu", "qwen2_moe_plain"},
-                      Case{"cpu", "demo"}, Case{"opencl", "llama3_gqa"}, Case{"opencl", "mqa_tied"},
-                      Case{"opencl", "biased"}, Case{"opencl", "wide_heads"},
-                      Case{"opencl", "one_layer"}, Case{"opencl", "qwen2_moe"},
-                      Case{"opencl", "qwen2_moe_normed"}, Case{"opencl", "demo"}),
+    ::testing::Values(ModelCase{"cpu", "llama3_gqa"}, ModelCase{"cpu", "mqa_tied"},
+                      ModelCase{"cpu", "biased"}, ModelCase{"cpu", "wide_heads"},
+                      ModelCase{"cpu", "one_layer"}, ModelCase{"cpu", "qwen2_moe"},
+                      ModelCase{"cpu", "qwen2_moe_normed"}, ModelCase{"cpu", "qwen2_moe_plain"},
+                      ModelCase{"cpu", "demo"}, ModelCase{"opencl", "llama3_gqa"},
+                      ModelCase{"opencl", "mqa_tied"}, ModelCase{"opencl", "biased"},
+                      ModelCase{"opencl", "wide_heads"}, ModelCase{"opencl", "one_layer"},
+                      ModelCase{"opencl", "qwen2_moe"}, ModelCase{"opencl", "qwen2_moe_normed"},
+                      ModelCase{"opencl", "demo"}),
     case_name);
 
 // One configuration of each family of blocks, in turns on two platforms; all configurations on all
 // platforms are for `make test-models`, which sets TAPML_TEST_ALL_MODELS.
-std::vector<Case> other_cases() {
+std::vector<ModelCase> other_cases() {
   const std::vector<std::string> platforms = {"cpu", "opencl", "vulkan"};
-  std::vector<Case> cases;
+  std::vector<ModelCase> cases;
   if (std::getenv("TAPML_TEST_ALL_MODELS")) {
     for (const std::string& name : testing::other_golden_models()) {
       for (const std::string& platform : platforms) cases.push_back({platform, name});
@@ -191,7 +195,8 @@ TEST_P(GreedyGolden, TokensEqualOrTied) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, GreedyGolden,
-                         ::testing::Values(Case{"cpu", "demo"}, Case{"opencl", "demo"}), case_name);
+                         ::testing::Values(ModelCase{"cpu", "demo"}, ModelCase{"opencl", "demo"}),
+                         case_name);
 
 }  // namespace
 }  // namespace tapml

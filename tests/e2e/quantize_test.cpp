@@ -10,15 +10,10 @@ namespace tapml {
 namespace {
 
 using testing::kDemoModel;
+using testing::output_of;
 using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
-
-std::string text_of(const std::vector<std::string>& args) {
-  ProgramResult result = run_program(args);
-  EXPECT_EQ(result.exit_code, 0) << result.all();
-  return result.out;
-}
 
 // A folder of `config` with the vocabulary and the tokenizer of the demo model.
 void write_small_model(const TempFolder& folder, std::string config) {
@@ -35,9 +30,9 @@ TEST(Quantize, ExecutableGivesTheTextOfTheModel) {
   const std::vector<std::string> prompt = {"--prompt", "Emma was", "--max-tokens", "8"};
   std::vector<std::string> run = {"run", folder.path(), "--quantize", "q4f16"};
   run.insert(run.end(), prompt.begin(), prompt.end());
-  const std::string text = text_of(run);
+  const std::string text = output_of(run);
   EXPECT_GT(text.size(), 8u);
-  text_of({"compile", folder.path(), "--quantize", "q4f16", "-o", file});
+  output_of({"compile", folder.path(), "--quantize", "q4f16", "-o", file});
   // In another folder the weights are hashed, and quantized in the same way.
   for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
     std::filesystem::copy_file(folder / name, moved / name);
@@ -45,7 +40,7 @@ TEST(Quantize, ExecutableGivesTheTextOfTheModel) {
   for (const std::string& from : {folder.path(), moved.path()}) {
     std::vector<std::string> again = {"run", file, "--model", from};
     again.insert(again.end(), prompt.begin(), prompt.end());
-    EXPECT_EQ(text_of(again), text) << from;
+    EXPECT_EQ(output_of(again), text) << from;
   }
   auto refuses = [&](std::vector<std::string> more, const std::string& part) {
     more.insert(more.begin(), {"run", file, "--prompt", "Emma was"});
@@ -69,7 +64,7 @@ TEST(Quantize, CarveReplayMigrateLocalizeProfile) {
   auto with = [&](const char* command, std::vector<std::string> more) {
     more.insert(more.begin(), {command, folder.path(), "--quantize", "q4f32", "--prompt",
                                "Emma was", "--max-tokens", "2"});
-    return text_of(more);
+    return output_of(more);
   };
   with("carve", {"--calls", "1", "-o", suite});
   const Json replayed = run_program({"replay", suite, "--target", "cpu", "--json"}).json();
@@ -78,7 +73,7 @@ TEST(Quantize, CarveReplayMigrateLocalizeProfile) {
   EXPECT_NE(run_program(verify).out.find("give --quantize"), std::string::npos);
   std::vector<std::string> quantizing = verify;
   quantizing.insert(quantizing.end(), {"--quantize", "q4f32"});
-  text_of(quantizing);
+  output_of(quantizing);
   int quantized = 0;
   for (const Json& row : replayed.find("kernels")->items()) {
     const std::string& name = row.find("kernel")->as_string();

@@ -14,6 +14,7 @@ namespace tapml {
 namespace {
 
 using testing::kDemoModel;
+using testing::output_of;
 using testing::run_program;
 using Tensors = std::map<std::string, HostTensor>;
 
@@ -72,12 +73,6 @@ void make_folder(const std::string& folder) {
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "generation_config.json"}) {
     std::filesystem::copy(kDemoModel + "/" + name, folder + "/" + name);
   }
-}
-
-std::string output_of(const std::vector<std::string>& args) {
-  const testing::ProgramResult result = run_program(args);
-  EXPECT_EQ(result.exit_code, 0) << result.all();
-  return result.out;
 }
 
 // Integers, scales and orders stay as they are in an executable, a package and a suite by

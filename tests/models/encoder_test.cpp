@@ -59,22 +59,22 @@ TEST_P(Encoder, WhatFollowsATextHasNoEffect) {
 }
 
 // Fields that say sizes, which weights follow, names and tokens.
-const std::set<std::string> kNoSwitches = {"architectures",
-                                           "dtype",
-                                           "hidden_size",
-                                           "intermediate_size",
-                                           "max_position_embeddings",
-                                           "model_type",
-                                           "num_attention_heads",
-                                           "num_hidden_layers",
-                                           "pad_token_id",
-                                           "relative_attention_num_buckets",
-                                           "torch_dtype",
-                                           "type_vocab_size",
-                                           "vocab_size"};
-const std::set<std::string> kRefused = {"is_decoder", "position_embedding_type"};
+const std::set<std::string> kNoEncoderSwitches = {"architectures",
+                                                  "dtype",
+                                                  "hidden_size",
+                                                  "intermediate_size",
+                                                  "max_position_embeddings",
+                                                  "model_type",
+                                                  "num_attention_heads",
+                                                  "num_hidden_layers",
+                                                  "pad_token_id",
+                                                  "relative_attention_num_buckets",
+                                                  "torch_dtype",
+                                                  "type_vocab_size",
+                                                  "vocab_size"};
+const std::set<std::string> kRefusedOfEncoders = {"is_decoder", "position_embedding_type"};
 
-Json other_value(const std::string& field, const Json& value) {
+Json other_encoder_value(const std::string& field, const Json& value) {
   if (value.is_bool()) return Json::boolean(!value.as_bool());
   if (field == "position_embedding_type") return Json::string("relative_key");
   if (value.is_string()) return Json::string(value.as_string() == "silu" ? "gelu" : "silu");
@@ -100,9 +100,9 @@ TEST_P(Encoder, EachSwitchChangesTheVectors) {
   for (const auto& [field, value] : config.members()) {
     // Of ModernBERT and MPNet it is a name of a token; of RoBERTa it moves the positions.
     const bool moves = field == "pad_token_id" && GetParam().find("roberta") != std::string::npos;
-    if (kNoSwitches.contains(field) && !moves) continue;
+    if (kNoEncoderSwitches.contains(field) && !moves) continue;
     Json changed = config;
-    changed.set(field, other_value(field, value));
+    changed.set(field, other_encoder_value(field, value));
     const auto vectors = [&] {
       testing::GoldenModel other;
       other.reference = golden.reference;
@@ -112,7 +112,7 @@ TEST_P(Encoder, EachSwitchChangesTheVectors) {
       testing::add_random_weights(other);
       return embed(other, golden.reference.at("tokens"));
     };
-    if (kRefused.contains(field)) {
+    if (kRefusedOfEncoders.contains(field)) {
       testing::expect_user_error(vectors, {field});
       continue;
     }

@@ -29,7 +29,7 @@ std::vector<std::pair<HostTensor, int64_t>> images_of(const GoldenModel& golden)
   return images;
 }
 
-HostTensor interpreted_logits(const GoldenModel& golden) {
+HostTensor logits_with_images(const GoldenModel& golden) {
   InterpretedText text(golden, 4);
   for (const auto& [pixels, position] : images_of(golden)) text.place_image(pixels, position);
   return text.call("logits_all", golden.reference.at("tokens").values<int32_t>());
@@ -44,7 +44,7 @@ class ImageLogits : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(ImageLogits, AreThoseOfTheReferenceEvaluator) {
-  EXPECT_LE(largest_difference(interpreted_logits(golden_), expected_), tolerance_);
+  EXPECT_LE(largest_difference(logits_with_images(golden_), expected_), tolerance_);
 }
 
 // At once, and in pieces that do not split an image, then token by token.
@@ -157,7 +157,7 @@ TEST(ImageSwitches, EachChangesTheLogits) {
         frontend::parse_config(with(config, one.path, one.value).dump(), "config.json");
     golden.model.module = models::build_decoder(golden.model.config.model, {});
     testing::add_random_weights(golden);
-    EXPECT_GE(largest_difference(interpreted_logits(golden), expected),
+    EXPECT_GE(largest_difference(logits_with_images(golden), expected),
               10 * logit_tolerance(expected));
   }
 }
@@ -170,7 +170,7 @@ TEST(ImageSwitches, TokensOfAnImageSeeEachOther) {
     const HostTensor& expected = golden.reference.at("logits");
     golden.model.config.model.images->both_ways = false;
     golden.model.module = models::build_decoder(golden.model.config.model, {});
-    EXPECT_GE(largest_difference(interpreted_logits(golden), expected),
+    EXPECT_GE(largest_difference(logits_with_images(golden), expected),
               10 * logit_tolerance(expected));
   }
 }
@@ -181,7 +181,7 @@ TEST(ImageSwitches, ImagesHavePositionsInTwoDirections) {
   const HostTensor& expected = golden.reference.at("logits");
   golden.model.config.model.images->grid = 0;
   golden.model.module = models::build_decoder(golden.model.config.model, {});
-  EXPECT_GE(largest_difference(interpreted_logits(golden), expected),
+  EXPECT_GE(largest_difference(logits_with_images(golden), expected),
             10 * logit_tolerance(expected));
 }
 

@@ -20,7 +20,7 @@ HostTensor batch_of_one(const HostTensor& tensor) {
   return tensor.reshaped(shape);
 }
 
-HostTensor interpreted_logits(const GoldenModel& golden) {
+HostTensor logits_with_speech(const GoldenModel& golden) {
   InterpretedText text(golden, 4);
   text.encode(batch_of_one(golden.reference.at("features")));
   return text.call("logits_all", golden.reference.at("tokens").values<int32_t>());
@@ -59,7 +59,7 @@ class SpeechLogits : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(SpeechLogits, AreThoseOfTheReferenceEvaluator) {
-  EXPECT_LE(largest_difference(interpreted_logits(golden_), expected_), tolerance_);
+  EXPECT_LE(largest_difference(logits_with_speech(golden_), expected_), tolerance_);
 }
 
 // At once, then in pieces and ten tokens one by one, then of several texts.
@@ -122,7 +122,7 @@ TEST(SpeechSwitches, EachChangesTheLogits) {
     golden.model.config = frontend::parse_config(Json::object(members).dump(), "config.json");
     golden.model.module = models::build_decoder(golden.model.config.model, {});
     testing::add_random_weights(golden);
-    EXPECT_GE(largest_difference(interpreted_logits(golden), expected),
+    EXPECT_GE(largest_difference(logits_with_speech(golden), expected),
               10 * logit_tolerance(expected));
   }
 }

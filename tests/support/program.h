@@ -141,6 +141,13 @@ inline void expect_failure(std::vector<std::string> args, int exit_code,
   }
 }
 
+// The standard output of a run that must succeed.
+inline std::string output_of(const std::vector<std::string>& args) {
+  ProgramResult result = run_program(args);
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+  return std::move(result.out);
+}
+
 inline std::vector<int32_t> integers(const Json* array) {
   std::vector<int32_t> values;
   if (array == nullptr) return values;

@@ -81,7 +81,7 @@ const Suite& suite() {
   return kSuite;
 }
 
-std::string kernel_of(const std::string& operators) {
+std::string kernel_with(const std::string& operators) {
   for (const SuiteKernel& kernel : suite().kernels) {
     if (kernel.name.starts_with(operators + "_")) return kernel.name;
   }
@@ -169,7 +169,7 @@ TEST_P(OnPlatform, SkeletonsContainWhatTheirKernelUses) {
       }
     }
   }
-  const std::string rms = kernel_skeleton(reference.module(), kernel_of("rms_norm"), target);
+  const std::string rms = kernel_skeleton(reference.module(), kernel_with("rms_norm"), target);
   for (const char* part : {"i_n = item / 24", "i_24 = item % 24", "i_n * 24 + i_24]", "1e-05"}) {
     EXPECT_NE(rms.find(part), std::string::npos) << part << "\n" << rms;
   }
@@ -178,7 +178,7 @@ TEST_P(OnPlatform, SkeletonsContainWhatTheirKernelUses) {
 TEST_P(OnPlatform, AWrongKernelIsFound) {
   const target::Target target = target::parse_target(GetParam());
   KernelReference reference(suite());
-  const std::string kernel = kernel_of("where");
+  const std::string kernel = kernel_with("where");
   std::string text = kernel_skeleton(reference.module(), kernel, target);
   const std::string right = "(condition, a, b, out) over";
   ASSERT_NE(text.find(right), std::string::npos) << text;
@@ -193,7 +193,7 @@ TEST_P(OnPlatform, AWrongKernelIsFound) {
 TEST_P(OnPlatform, UnwrittenElementsAreCounted) {
   const target::Target target = target::parse_target(GetParam());
   KernelReference reference(suite());
-  const std::string kernel = kernel_of("tanh");
+  const std::string kernel = kernel_with("tanh");
   std::string text = kernel_skeleton(reference.module(), kernel, target);
   const size_t over = text.find(" over ");
   text.replace(over, text.find(" in groups", over) - over, " over n*24 - 5");
@@ -206,7 +206,7 @@ TEST_P(OnPlatform, UnwrittenElementsAreCounted) {
 TEST_P(OnPlatform, WritesPastAnOutputAreDetected) {
   const target::Target target = target::parse_target(GetParam());
   KernelReference reference(suite());
-  const std::string kernel = kernel_of("tanh");
+  const std::string kernel = kernel_with("tanh");
   std::string text = kernel_skeleton(reference.module(), kernel, target);
   const size_t over = text.find(" over ");
   text.replace(over, text.find(" in groups", over) - over, " over n*24 + 24");
@@ -219,7 +219,7 @@ TEST_P(OnPlatform, WritesPastAnOutputAreDetected) {
 TEST_P(OnPlatform, CompileErrorsHaveFileAndLine) {
   const target::Target target = target::parse_target(GetParam());
   KernelReference reference(suite());
-  const std::string kernel = kernel_of("tanh");
+  const std::string kernel = kernel_with("tanh");
   std::string text = kernel_skeleton(reference.module(), kernel, target);
   const int line = static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
   write_bytes(file("bad"), text + "float broken = no_such_name;\n");
@@ -232,7 +232,7 @@ TEST_P(OnPlatform, CompileErrorsHaveFileAndLine) {
 TEST_P(OnPlatform, ParametersAndSignatureAreCompared) {
   const target::Target target = target::parse_target(GetParam());
   KernelReference reference(suite());
-  const std::string kernel = kernel_of("rms_norm");
+  const std::string kernel = kernel_with("rms_norm");
   const std::string text = kernel_skeleton(reference.module(), kernel, target);
   // In the header: another dtype.
   std::string wrong = text;
@@ -274,7 +274,7 @@ CustomKernels matched(const std::vector<std::string>& names) {
 }
 
 TEST(CustomKernels, MatchByOperatorsAndSignature) {
-  const std::string tanh = kernel_of("tanh"), gelu = kernel_of("gelu");
+  const std::string tanh = kernel_with("tanh"), gelu = kernel_with("gelu");
   const CustomKernels both = matched({"tanh", gelu});
   ASSERT_EQ(both.kernels().size(), 2u);
   EXPECT_EQ(both.kernels().at(tanh)->file, "source0.c");

@@ -1,19 +1,16 @@
 #include "codegen/source/glsl_helpers.h"
 
-#include <vector>
+#include <utility>
+
+#include "codegen/source/helper_functions.h"
 
 namespace tapml::codegen {
 
 namespace {
 
-struct GlslHelper {
-  const char* name;
-  const char* text;
-};
-
 // A helper comes after those that it calls. Conversions to and from f16 work on the bits, because
 // platforms differ in how they round packHalf2x16.
-constexpr GlslHelper kGlslHelpers[] = {
+constexpr HelperFunction kGlslHelpers[] = {
     {"tapml_round_bf16", R"(
 float tapml_round_bf16(float x) {
   uint bits = floatBitsToUint(x);
@@ -264,10 +261,6 @@ double tapml_wide_fma(double a, double b, double c) {
 )"},
 };
 
-bool calls_helper(const std::string& text, const std::string& name) {
-  return text.find(name + "(") != std::string::npos;
-}
-
 }  // namespace
 
 std::string glsl_helpers(const std::string& body) {
@@ -277,12 +270,7 @@ std::string glsl_helpers(const std::string& body) {
         "vec4 tapml_hidden(vec4 x, uint zero) {\n"
         "  return uintBitsToFloat(floatBitsToUint(x) | uvec4(zero));\n}\n";
   }
-  for (auto helper = std::rbegin(kGlslHelpers); helper != std::rend(kGlslHelpers); ++helper) {
-    if (calls_helper(body, helper->name) || calls_helper(used, helper->name)) {
-      used = std::string(helper->text + 1) + used;
-    }
-  }
-  return used;
+  return used_helpers(kGlslHelpers, body, std::move(used));
 }
 
 }  // namespace tapml::codegen

@@ -1,20 +1,15 @@
 #include "codegen/source/wgsl_helpers.h"
 
-#include <iterator>
+#include "codegen/source/helper_functions.h"
 
 namespace tapml::codegen {
 
 namespace {
 
-struct WgslHelper {
-  const char* name;
-  const char* text;
-};
-
 // A helper comes after those that it calls; tapml_zero() is part of every kernel. Compilers may
 // assume that no float is NaN or infinite, so such values are made and recognized as integers.
 // pack2x16float may round either way, so f16 is rounded on the bits.
-constexpr WgslHelper kWgslHelpers[] = {
+constexpr HelperFunction kWgslHelpers[] = {
     {"tapml_float", R"(
 fn tapml_float(bits: u32) -> f32 { return bitcast<f32>(bits | tapml_zero()); }
 )"},
@@ -313,20 +308,10 @@ fn tapml_to_i64(x: f32) -> vec2<u32> {
 )"},
 };
 
-bool calls_helper(const std::string& text, const std::string& name) {
-  return text.find(name + "(") != std::string::npos;
-}
-
 }  // namespace
 
 std::string wgsl_helpers(const std::string& functions) {
-  std::string used;
-  for (auto helper = std::rbegin(kWgslHelpers); helper != std::rend(kWgslHelpers); ++helper) {
-    if (calls_helper(functions, helper->name) || calls_helper(used, helper->name)) {
-      used = std::string(helper->text + 1) + used;
-    }
-  }
-  return used;
+  return used_helpers(kWgslHelpers, functions);
 }
 
 }  // namespace tapml::codegen

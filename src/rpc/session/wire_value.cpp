@@ -26,7 +26,7 @@ constexpr size_t kMostRecalled = ArgumentCache::kMostDimensions;
 // Limit on fields for which memory is reserved in advance.
 constexpr size_t kMostReserved = 256;
 // Limit on arguments that are searched for one tensor.
-constexpr size_t kLook = 256;
+constexpr size_t kMostCompared = 256;
 
 bool same_tensor(const Tensor& a, const Tensor& b) {
   return a.storage == b.storage && a.offset == b.offset && a.dtype == b.dtype && a.shape == b.shape;
@@ -86,7 +86,7 @@ class ValueWriter {
   // Results usually follow the order of the arguments, so the next one is tried first.
   std::optional<size_t> find_argument(const Tensor& tensor) {
     if (tensor.shape.size() > kMostRecalled) return {};
-    for (size_t i = 0; i < std::min(arguments_.size(), kLook); ++i) {
+    for (size_t i = 0; i < std::min(arguments_.size(), kMostCompared); ++i) {
       const size_t place = (next_ + i) % arguments_.size();
       const Tensor* argument = arguments_[place].tensor();
       if (!argument || !same_tensor(*argument, tensor)) continue;

@@ -88,7 +88,7 @@ bool has_rounded_number(const relax::Binding& binding) {
   });
 }
 
-int64_t layer_of(const std::string& module) {
+int64_t layer_number(const std::string& module) {
   for (size_t begin = 0; begin < module.size();) {
     const size_t end = std::min(module.find('.', begin), module.size());
     const std::string part = module.substr(begin, end - begin);
@@ -245,7 +245,7 @@ class ImportComparison {
       difference = {.module = module,
                     .end = end,
                     .meaning = border_meaning(module, end),
-                    .layer = layer_of(module),
+                    .layer = layer_number(module),
                     .max_abs = off.max_abs,
                     .bound = off.bound,
                     .token = static_cast<int64_t>(*off.first) / row,
