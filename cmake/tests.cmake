@@ -141,7 +141,7 @@ tapml_test(cli LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 600)
 # Pages in a real browser.
 tapml_test(web LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 300)
 # Tests of encrypted endpoints create certificates.
-foreach(test test_rpc test_server test_tracker test_e2e test_web)
+foreach(test test_rpc test_net test_server test_tracker test_e2e test_web)
   if(TARGET ${test})
     target_link_libraries(${test} PRIVATE tapml_dep_openssl)
   endif()
