@@ -11,7 +11,6 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -46,12 +45,21 @@ class Connection {
   }
 
  private:
-  // False: it failed, or the server has closed its end, before which it writes nothing.
+  // False: it failed, or the server has closed its end.
   asio::awaitable<bool> handshake() {
     using asio::experimental::awaitable_operators::operator||;
-    const auto first = co_await (client_.async_handshake(ssl::stream_base::server, kWait) ||
-                                 plain_.async_wait(tcp::socket::wait_read, kWait));
+    const auto first =
+        co_await (client_.async_handshake(ssl::stream_base::server, kWait) || server_closes());
     co_return first.index() == 0 && !std::get<0>(std::get<0>(first));
+  }
+
+  asio::awaitable<void> server_closes() {
+    co_await plain_.async_wait(tcp::socket::wait_read, kWait);
+    char byte = 0;
+    if (::recv(plain_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) co_return;
+    // It speaks first: the handshake's own end is waited for.
+    asio::steady_timer never(plain_.get_executor(), asio::steady_timer::time_point::max());
+    co_await never.async_wait(kWait);
   }
 
   asio::awaitable<void> carry_to_server() {
@@ -154,15 +162,13 @@ int TlsTerminator::terminate(int client_socket) {
     ::close(client_socket);
     return -1;
   }
-  // The descriptors belong to the terminator's thread, which closes them.
-  asio::post(state_->io, [state = state_.get(), client_socket, own = ends[0]] {
-    tcp::socket client = state->adopt(client_socket), plain = state->adopt(own);
-    if (!client.is_open() || !plain.is_open()) return;
+  tcp::socket client = state_->adopt(client_socket), plain = state_->adopt(ends[0]);
+  if (client.is_open() && plain.is_open()) {
     asio::co_spawn(
-        state->io,
-        serve(std::make_shared<Connection>(std::move(client), std::move(plain), state->context)),
+        state_->io,
+        serve(std::make_shared<Connection>(std::move(client), std::move(plain), state_->context)),
         asio::detached);
-  });
+  }
   return ends[1];
 }
 

@@ -59,6 +59,27 @@ TEST(FeatureOption, RunsAndCarvesAndProfiles) {
   EXPECT_EQ(profiled.exit_code, 0) << profiled.all();
 }
 
+// Recurrent and fixed state, encoded features and captures go through a process of the server.
+TEST(FeatureOption, MigratesToAnotherProcess) {
+  const std::string remote = std::string("cpu@pipe:") + TAPML_PROGRAM + " rpc serve --stdio";
+  const ProgramResult result =
+      run_program({"migrate", sound_package(), "--from", "cpu", "--to", remote, "--features",
+                   file(), "--prompt", kSymbols, "--max-tokens", "4", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  const Json json = result.json();
+  EXPECT_EQ(testing::integers(json.find("target_tokens")), toy().greedy(kTokens, 4, features()));
+  EXPECT_TRUE(json.find("untested")->items().empty());
+
+  const ToyModel recurrent = testing::toy_recurrent_model(7);
+  const TempFolder out;
+  testing::write_toy_package(out.path(), recurrent.module, recurrent.weights);
+  const ProgramResult other =
+      run_program({"migrate", out / "package", "--from", "cpu", "--to", remote, "--prompt",
+                   kSymbols, "--max-tokens", "4", "--json"});
+  ASSERT_EQ(other.exit_code, 0) << other.all();
+  EXPECT_EQ(testing::integers(other.json().find("target_tokens")), recurrent.greedy(kTokens, 4));
+}
+
 TEST(FeatureOption, MigratesAndLocalizesAndEvaluates) {
   const ProgramResult migrated =
       run_program({"migrate", sound_package(), "--from", "cpu", "--to", "cpu:threads=1",
