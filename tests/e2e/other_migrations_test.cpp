@@ -28,7 +28,7 @@ void PrintTo(const MigrationCase& test, std::ostream* out) {
 // All models, with and without quantization, are for `make test-models`.
 std::vector<MigrationCase> migration_cases() {
   if (!std::getenv("TAPML_TEST_ALL_MODELS")) {
-    return {{"gemma2", ""}, {"rwkv6", ""}, {"qwen3_next", ""}};
+    return {{"gemma2", ""}, {"qwen3_next", ""}};
   }
   std::vector<MigrationCase> all;
   for (const std::string& name : testing::other_golden_models()) {
@@ -64,7 +64,10 @@ TEST_P(OtherMigrations, HaveNoFinding) {
   if (!GetParam().quantization.empty()) {
     args.insert(args.end(), {"--quantize", GetParam().quantization});
   }
-  ProgramResult result = testing::run_program(args);
+  // A hundred kernels that run a few times each: what their optimization costs is not gained.
+  ProgramResult result = testing::run_program(
+      args, {.environment = {{"POCL_WORK_GROUP_METHOD", "loops"},
+                             {"POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable"}}});
   ASSERT_EQ(result.exit_code, 0) << result.all();
   const Json json = result.json();
   EXPECT_EQ(json.find("verdict")->as_string(), "PASS");
