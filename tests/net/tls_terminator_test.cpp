@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <string>
 #include <thread>
 #include <utility>
