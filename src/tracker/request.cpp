@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/percent.h"
+#include "base/same_secret.h"
 #include "base/strings.h"
-#include "rpc/session/same_secret.h"
 
 namespace tapml::tracker {
 
@@ -107,7 +107,7 @@ std::expected<Asked, Refusal> understand(const Request& request, const Rules& ru
   } else if (const auto found = query->find("token"); found != query->end()) {
     token = found->second;
   }
-  if (!rules.token.empty() && !rpc::same_secret(token, rules.token)) {
+  if (!rules.token.empty() && !same_secret(token, rules.token)) {
     return refuse(401, token.empty() ? "the tracker needs a token" : "the token is wrong");
   }
 

@@ -17,7 +17,6 @@
 #include "base/host/peer_address.h"
 #include "base/printable.h"
 #include "net/tls_terminator.h"
-#include "rpc/session/same_secret.h"
 #include "rpc/transport/listener.h"
 #include "rpc/transport/tls.h"
 #include "rpc/transport/unfinished_handshakes.h"

@@ -1,4 +1,4 @@
-#include "server/openai/access.h"
+#include "server/http/access.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@ namespace tapml::server {
 namespace {
 
 int status(const AccessRules& rules, const HttpRequest& request, bool needs_key = true) {
-  const auto checked = check_access(rules, request, needs_key);
-  return checked ? 200 : checked.error().status;
+  const auto refused = refuse_access(rules, request, needs_key);
+  return refused ? refused->status : 200;
 }
 
 HttpRequest from(const std::string& host, const std::string& origin = "",

@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "base/printable.h"
+#include "base/same_secret.h"
 #include "rpc/session/limited_device.h"
-#include "rpc/session/same_secret.h"
 #include "runtime/session_errors.h"
 
 namespace tapml::rpc {

@@ -187,8 +187,8 @@ std::optional<std::vector<std::string>> path_parts(std::string_view path) {
 void StaticFiles::handle(const HttpRequest& request,
                          const std::shared_ptr<Exchange>& exchange) const {
   Answering answer(request, exchange, options_.access);
-  if (const auto allowed = check_access(options_.access, request, false); !allowed) {
-    answer.text(allowed.error().status, allowed.error().message);
+  if (const auto refused = refuse_access(options_.access, request, false)) {
+    answer.text(refused->status, refused->message);
     return;
   }
   if (request.method != "GET" && request.method != "HEAD") {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/http/access.h"
 #include "server/http/exchange.h"
-#include "server/openai/access.h"
 
 namespace tapml::server {
 

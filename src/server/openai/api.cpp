@@ -199,7 +199,13 @@ ApiResult<void> Api::route(const HttpRequest& request, const std::shared_ptr<Exc
     return {};
   }
   const bool is_open = path == "/health" || path == "/";
-  TAPML_TRY(check_access(options_.access, request, !is_open));
+  if (auto refused = refuse_access(options_.access, request, !is_open)) {
+    return fail(
+        ApiError{.status = refused->status,
+                 .message = std::move(refused->message),
+                 .type = refused->status == 401 ? "authentication_error" : "invalid_request_error",
+                 .code = std::move(refused->code)});
+  }
   const bool posts =
       path == "/v1/chat/completions" || path == "/v1/completions" || path == "/v1/embeddings";
   const std::string models = "/v1/models";

@@ -14,8 +14,9 @@
 #include "llm/chat_template.h"
 #include "llm/tokenizer/tokenizer.h"
 #include "server/embedding_service.h"
+#include "server/http/access.h"
 #include "server/http/exchange.h"
-#include "server/openai/access.h"
+#include "server/openai/api_error.h"
 #include "server/text_service.h"
 
 namespace tapml::server {

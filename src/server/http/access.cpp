@@ -1,7 +1,9 @@
-#include "server/openai/access.h"
+#include "server/http/access.h"
 
 #include <algorithm>
 #include <string_view>
+
+#include "base/same_secret.h"
 
 namespace tapml::server {
 
@@ -18,17 +20,6 @@ bool is_local_name(std::string_view name) {
          name.starts_with("127.");
 }
 
-// In a time that does not depend on where they differ.
-bool are_equal(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference |=
-        static_cast<unsigned char>(a[i]) ^ static_cast<unsigned>(static_cast<unsigned char>(b[i]));
-  }
-  return difference == 0;
-}
-
 bool is_allowed_origin(const AccessRules& rules, const std::string& origin) {
   return std::ranges::any_of(rules.origins, [&](const std::string& allowed) {
     return allowed == "*" || allowed == origin;
@@ -37,35 +28,32 @@ bool is_allowed_origin(const AccessRules& rules, const std::string& origin) {
 
 }  // namespace
 
-ApiResult<void> check_access(const AccessRules& rules, const HttpRequest& request, bool needs_key) {
+std::optional<AccessRefusal> refuse_access(const AccessRules& rules, const HttpRequest& request,
+                                           bool needs_key) {
   const std::string_view name = host_name(request.host);
   if (rules.is_loopback && !name.empty() && !is_local_name(name)) {
-    return fail(
-        ApiError{.status = 403,
-                 .message = "the server is for this machine only, and the request is for \"" +
-                            request.host + "\"; use localhost",
-                 .code = "wrong_host"});
+    return AccessRefusal{403,
+                         "the server is for this machine only, and the request is for \"" +
+                             request.host + "\"; use localhost",
+                         "wrong_host"};
   }
   if (!request.origin.empty() && !is_allowed_origin(rules, request.origin) &&
       request.origin != "http://" + request.host && request.origin != "https://" + request.host) {
-    return fail(ApiError{.status = 403,
-                         .message = "pages of " + request.origin +
-                                    " may not call this server; --allow-origin lets them",
-                         .code = "wrong_origin"});
+    return AccessRefusal{
+        403, "pages of " + request.origin + " may not call this server; --allow-origin lets them",
+        "wrong_origin"};
   }
   if (rules.keys.empty() || !needs_key) return {};
   constexpr std::string_view kBearer = "Bearer ";
   std::string_view given = request.authorization;
   if (given.starts_with(kBearer)) given.remove_prefix(kBearer.size());
   bool is_known = false;
-  for (const std::string& key : rules.keys) is_known |= are_equal(key, given);
+  for (const std::string& key : rules.keys) is_known |= same_secret(given, key);
   if (is_known) return {};
-  return fail(ApiError{.status = 401,
-                       .message = given.empty()
-                                      ? "the server needs a key: Authorization: Bearer KEY"
-                                      : "the key is not one of this server's",
-                       .type = "authentication_error",
-                       .code = "invalid_api_key"});
+  return AccessRefusal{401,
+                       given.empty() ? "the server needs a key: Authorization: Bearer KEY"
+                                     : "the key is not one of this server's",
+                       "invalid_api_key"};
 }
 
 HttpHeaders origin_headers(const AccessRules& rules, const HttpRequest& request) {

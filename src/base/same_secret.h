@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace tapml::rpc {
+namespace tapml {
 
 // Takes the same time wherever the texts differ.
 inline bool same_secret(std::string_view shown, std::string_view expected) {
@@ -15,4 +15,4 @@ inline bool same_secret(std::string_view shown, std::string_view expected) {
   return difference == 0;
 }
 
-}  // namespace tapml::rpc
+}  // namespace tapml

@@ -1,11 +1,11 @@
 // Who may use a server: keys, and which pages of the web.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "server/http/exchange.h"
-#include "server/openai/api_error.h"
 
 namespace tapml::server {
 
@@ -17,9 +17,16 @@ struct AccessRules {
   bool is_loopback = true;
 };
 
+struct AccessRefusal {
+  int status = 403;  // of HTTP
+  std::string message;
+  std::string code;  // "wrong_host", "wrong_origin", "invalid_api_key"
+};
+
 // 403 for a page of another origin and for another host's name, 401 for a wrong key where one is
-// needed (`needs_key`).
-ApiResult<void> check_access(const AccessRules& rules, const HttpRequest& request, bool needs_key);
+// needed (`needs_key`). Nothing: it is allowed.
+std::optional<AccessRefusal> refuse_access(const AccessRules& rules, const HttpRequest& request,
+                                           bool needs_key);
 
 // The headers that let the page of a request read the answer; none for other requests.
 HttpHeaders origin_headers(const AccessRules& rules, const HttpRequest& request);
