@@ -1,8 +1,9 @@
 // Captures what the calls of a VM read and write, for a client.
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/hash.h"
-#include "rpc/session/server_core.h"
+#include "rpc/session/server_calls.h"
 
 namespace tapml::rpc {
 
@@ -14,10 +15,10 @@ constexpr size_t kMostContents = size_t{1} << 18;
 }  // namespace
 
 // Adds replies to the running call: each content once, then the calls that name it.
-class ServerCore::Capture final : public runtime::CaptureSink {
+class CallService::Capture final : public runtime::CaptureSink {
  public:
-  Capture(ServerCore& core, const Executable& executable, runtime::CapturePlan plan)
-      : core_(core), observer_(executable, std::move(plan), *this) {}
+  Capture(CallService& calls, const Executable& executable, runtime::CapturePlan plan)
+      : calls_(calls), observer_(executable, std::move(plan), *this) {}
 
   bool has(const std::string& hash) noexcept override { return known_.contains(hash); }
   Status content(const std::string& hash, const HostTensor& tensor, bool) noexcept override;
@@ -31,42 +32,40 @@ class ServerCore::Capture final : public runtime::CaptureSink {
   runtime::Observer& observer() { return observer_; }
 
  private:
-  ServerCore& core_;
+  CallService& calls_;
   std::unordered_set<std::string> known_;
   runtime::CaptureObserver observer_;
 };
 
-Status ServerCore::Capture::content(const std::string& hash, const HostTensor& tensor,
-                                    bool) noexcept {
+Status CallService::Capture::content(const std::string& hash, const HostTensor& tensor,
+                                     bool) noexcept {
   const Sha256Digest digest = *digest_of(hash);
   const std::vector<int64_t> shape(tensor.shape().begin(), tensor.shape().end());
   std::span<const std::byte> rest = tensor.bytes();
   int64_t offset = 0;
   do {
     if (offset > 0) {
-      core_.link_.look();
-      TAPML_TRY(core_.awaited());
+      calls_.channel_.link().look();
+      TAPML_TRY(calls_.channel_.awaited());
     }
     const auto part = rest.first(std::min(rest.size(), kPartBytes));
     rest = rest.subspan(part.size());
-    const std::span<const std::byte> packed = core_.packer_.pack(part, core_.packed_);
-    const Clock::time_point start = Clock::now();
-    auto& builder = core_.builder_;
-    const auto name = builder.CreateVector(digest.data(), digest.size());
-    const auto dimensions = builder.CreateVector(shape);
-    const auto head =
-        wire::CreateContent(builder, name, static_cast<uint8_t>(tensor.dtype()), dimensions, offset,
-                            rest.empty(), packed.empty() ? 0 : part.size());
-    if (!core_.reply(core_.call_->request, head, packed.empty() ? part : packed))
-      return fail(*core_.broken_);
-    core_.packer_.sent(packed.empty() ? part.size() : packed.size(), Clock::now() - start);
+    const bool sent =
+        calls_.channel_.reply_bytes(calls_.call_->request, part, [&](uint64_t unpacked) {
+          auto& builder = calls_.channel_.builder();
+          const auto name = builder.CreateVector(digest.data(), digest.size());
+          const auto dimensions = builder.CreateVector(shape);
+          return wire::CreateContent(builder, name, static_cast<uint8_t>(tensor.dtype()),
+                                     dimensions, offset, rest.empty(), unpacked);
+        });
+    if (!sent) return fail(*calls_.channel_.broken());
     offset += static_cast<int64_t>(part.size());
   } while (!rest.empty());
   know(hash);
   return {};
 }
 
-Status ServerCore::Capture::call(runtime::CapturedCall call) noexcept {
+Status CallService::Capture::call(runtime::CapturedCall call) noexcept {
   std::vector<uint8_t> hashes, before, after;
   const auto put = [&](const std::vector<std::string>& contents, const std::vector<bool>& nan,
                        std::vector<uint8_t>& params) {
@@ -80,21 +79,22 @@ Status ServerCore::Capture::call(runtime::CapturedCall call) noexcept {
   };
   put(call.before, call.nan_before, before);
   put(call.after, call.nan_after, after);
-  if (!core_.reply(core_.call_->request, wire::CreateCapturedDirect(
-                                             core_.builder_, call.site, call.sequence,
-                                             &call.scalars, call.kept, &before, &after, &hashes))) {
-    return fail(*core_.broken_);
+  if (!calls_.channel_.reply(
+          calls_.call_->request,
+          wire::CreateCapturedDirect(calls_.channel_.builder(), call.site, call.sequence,
+                                     &call.scalars, call.kept, &before, &after, &hashes))) {
+    return fail(*calls_.channel_.broken());
   }
   return {};
 }
 
-void ServerCore::CaptureDeleter::operator()(Capture* capture) const noexcept { delete capture; }
+void CallService::CaptureDeleter::operator()(Capture* capture) const noexcept { delete capture; }
 
-Status ServerCore::begin_capture(const wire::Capture& request, ServedVm& served) noexcept {
+Status CallService::begin_capture(const wire::Capture& request, ServedVm& served) noexcept {
   const auto* kernels = request.kernels();
   const uint64_t bytes = (kernels ? kernels->size() * sizeof(int32_t) : 0) +
                          size_of(request.held()) + size_of(request.dropped());
-  if (!copies_.take(bytes)) return {};
+  if (!channel_.copies().take(bytes)) return {};
   for (const auto* hashes : {request.held(), request.dropped()}) {
     if (hashes && hashes->size() % Sha256Digest().size() != 0) {
       return fail(internal_error("the hashes of a capture are not SHA-256s"));

@@ -3,20 +3,20 @@
 
 #include <vector>
 
-#include "rpc/session/server_core.h"
+#include "rpc/session/server_calls.h"
 #include "runtime/dispatch.h"
 
 namespace tapml::rpc {
 
 // For one call of a VM. Each dispatched call answers the client that waits for the run, which is
 // suspended until the client resumes it.
-class ServerCore::Dispatch final : public runtime::Dispatcher {
+class CallService::Dispatch final : public runtime::Dispatcher {
  public:
   // `names`: of the storages of the run's arguments; those of other storages that dispatched calls
   // use are added.
-  Dispatch(ServerCore& core, runtime::LocalVirtualMachine& vm, const wire::Dispatch& request,
+  Dispatch(CallService& calls, runtime::LocalVirtualMachine& vm, const wire::Dispatch& request,
            StorageNames& names)
-      : core_(core), vm_(vm), first_(request.first()), count_(request.count()), names_(names) {}
+      : calls_(calls), vm_(vm), first_(request.first()), count_(request.count()), names_(names) {}
   // Reads the plan. UserError as for dispatched_sites().
   Status begin(const wire::Dispatch& request) noexcept;
   const std::vector<bool>& sites() const { return sites_; }
@@ -35,7 +35,7 @@ class ServerCore::Dispatch final : public runtime::Dispatcher {
   Result<uint64_t> name_of(const std::shared_ptr<runtime::Storage>& storage,
                            std::vector<int64_t>& sizes);
 
-  ServerCore& core_;
+  CallService& calls_;
   runtime::LocalVirtualMachine& vm_;
   const uint64_t first_;
   const uint32_t count_;

@@ -8,22 +8,22 @@ constexpr size_t kMostTogether = 512;
 
 }  // namespace
 
-Status ServerCore::Timing::timed(const runtime::TimedCall& call) noexcept {
-  calls_.push_back(call);
-  return calls_.size() < kMostTogether ? Status() : flush();
+Status CallService::Timing::timed(const runtime::TimedCall& call) noexcept {
+  times_.push_back(call);
+  return times_.size() < kMostTogether ? Status() : flush();
 }
 
-Status ServerCore::Timing::flush() noexcept {
-  if (calls_.empty()) return {};
-  auto& builder = core_.builder_;
+Status CallService::Timing::flush() noexcept {
+  if (times_.empty()) return {};
+  auto& builder = calls_.channel_.builder();
   std::vector<flatbuffers::Offset<wire::TimedCall>> list;
-  for (const runtime::TimedCall& call : calls_) {
+  for (const runtime::TimedCall& call : times_) {
     list.push_back(wire::CreateTimedCallDirect(builder, call.site, call.sequence, &call.scalars,
                                                call.start, call.duration));
   }
-  calls_.clear();
-  if (!core_.reply(core_.call_->request, wire::CreateTimedDirect(builder, &list))) {
-    return fail(*core_.broken_);
+  times_.clear();
+  if (!calls_.channel_.reply(calls_.call_->request, wire::CreateTimedDirect(builder, &list))) {
+    return fail(*calls_.channel_.broken());
   }
   return {};
 }
