@@ -258,7 +258,8 @@ TEST(Serve, ARequiredCallIsMade) {
       "parameters": {"type": "object", "required": ["years"], "additionalProperties": false,
       "properties": {"years": {"enum": [20, 21]}}}}}], "parallel_tool_calls": false)";
   const HttpReply reply = client.post(
-      kChat, "{" + kQuestion + tools + R"(, "tool_choice": "required", "max_tokens": 200})");
+      kChat, "{" + kQuestion + tools +
+                 R"(, "tool_choice": "required", "max_tokens": 200, "temperature": 0})");
   ASSERT_EQ(reply.status, 200) << reply.body;
   const Json choice = reply.json().find("choices")->items()[0];
   EXPECT_EQ(choice.find("finish_reason")->as_string(), "tool_calls") << reply.body;

@@ -65,9 +65,9 @@ TEST_P(OtherMigrations, HaveNoFinding) {
     args.insert(args.end(), {"--quantize", GetParam().quantization});
   }
   // A hundred kernels that run a few times each: what their optimization costs is not gained.
-  ProgramResult result = testing::run_program(
-      args, {.environment = {{"POCL_WORK_GROUP_METHOD", "loops"},
-                             {"POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable"}}});
+  ProgramResult result =
+      testing::run_program(args, {.environment = {{"POCL_WORK_GROUP_METHOD", "loops"},
+                                                  {"POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable"}}});
   ASSERT_EQ(result.exit_code, 0) << result.all();
   const Json json = result.json();
   EXPECT_EQ(json.find("verdict")->as_string(), "PASS");

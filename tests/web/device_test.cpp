@@ -151,6 +151,7 @@ TEST_F(WebDevice, AWrongTokenIsShown) {
   tab_->ask("eval document.querySelector('#connect').click()");
   EXPECT_EQ(tab_->wait_for("#state", "Registered"), "") << web_->log();
   // The token outlives a reload, and not the page's own end of the connection.
+  tab_->ask("eval document.querySelector('#state').textContent = 'Leaves'");
   tab_->ask("eval location.reload()");
   EXPECT_EQ(tab_->wait_for("#state", "Registered"), "");
   tab_->ask("eval document.querySelector('#disconnect').click()");
