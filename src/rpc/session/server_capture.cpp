@@ -106,7 +106,7 @@ Status CallService::begin_capture(const wire::Capture& request, ServedVm& served
     plan.calls = request.calls();
     const Executable& executable = served.vm->executable();
     TAPML_TRY(runtime::check_plan(executable, plan));
-    served.capture.reset(new Capture(*this, executable, std::move(plan)));
+    served.capture.reset(std::make_unique<Capture>(*this, executable, std::move(plan)).release());
   } else if (!served.capture) {
     return fail(internal_error("a capture was continued before it began"));
   }
