@@ -24,6 +24,7 @@ add_compile_options(
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 reports these inside the standard library's own inlined code.
   add_compile_options(-Wno-stringop-overflow -Wno-array-bounds -Wno-restrict -Wno-maybe-uninitialized)
+  add_compile_options($<$<CONFIG:Release>:-Wno-free-nonheap-object>)
 endif()
 if(TAPML_WERROR)
   add_compile_options(-Werror)

@@ -1,5 +1,6 @@
 // TLS termination: the server behind it reads and writes plain bytes. Servers so need one kind of
-// connection only, which halves what the templates of Boost.Beast cost to compile.
+// connection only, which halves what the templates of Boost.Beast cost to compile. `rpc serve` has
+// processes instead (rpc/transport/tls_relay.h), since its sessions run what clients send.
 #pragma once
 
 #include <memory>
