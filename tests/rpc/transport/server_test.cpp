@@ -23,7 +23,6 @@ using std::chrono::milliseconds;
 using testing::becomes_true;
 using testing::Client;
 using testing::expect_fault;
-using testing::expect_parts;
 using testing::kSlack;
 using testing::open_session;
 using testing::ServerProcess;
