@@ -144,6 +144,7 @@ int run(ServeModelOptions options, const Output& output) {
                    .context = services.context()},
                   std::move(api_options));
   install_stop_handler();
+  raise_file_limit();
   web = unwrap(
       server::HttpServer::listen(http, [&api](const server::HttpRequest& request,
                                               const std::shared_ptr<server::Exchange>& exchange) {

@@ -19,7 +19,8 @@ rpc::Endpoint http_endpoint(const std::string& listen, const std::string& tls_ce
 // UserError for a --key that is no key of a tracker's devices.
 void check_device_key(const std::string& key);
 
-// Allows as many open files as the system does: each device and each client of a tracker has one.
+// Allows as many open files as the system does: each connection of a server has one, and three if
+// it is encrypted.
 void raise_file_limit();
 
 }  // namespace tapml::cli

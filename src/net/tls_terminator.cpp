@@ -110,9 +110,9 @@ asio::awaitable<void> serve(std::shared_ptr<Connection> connection) {
   co_await connection->serve();
 }
 
-Error unusable(const char* what, const std::string& file, const error_code& error) {
-  return user_error(std::string("the ") + what + " cannot be used", file,
-                    std::string("a ") + what + " in PEM form", error.message());
+Error unusable(const std::string& what, const std::string& file, const std::string& expected,
+               const error_code& error) {
+  return user_error(what + " cannot be used", file, expected + " in PEM form", error.message());
 }
 
 }  // namespace
@@ -149,9 +149,13 @@ Result<std::unique_ptr<TlsTerminator>> TlsTerminator::create(const std::string& 
   state->context.set_options(
       ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1, error);
   state->context.use_certificate_chain_file(certificate_file, error);
-  if (error) return fail(unusable("certificate", certificate_file, error));
+  if (error) {
+    return fail(unusable("the certificate", certificate_file, "a certificate", error));
+  }
   state->context.use_private_key_file(key_file, ssl::context::pem, error);
-  if (error) return fail(unusable("private key", key_file, error));
+  if (error) {
+    return fail(unusable("the private key", key_file, "the certificate's private key", error));
+  }
   state->thread = std::thread([io = &state->io] { io->run(); });
   return std::unique_ptr<TlsTerminator>(new TlsTerminator(std::move(state)));
 }

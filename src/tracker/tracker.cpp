@@ -18,7 +18,6 @@
 #include "base/printable.h"
 #include "net/tls_terminator.h"
 #include "rpc/transport/listener.h"
-#include "rpc/transport/tls.h"
 #include "rpc/transport/unfinished_handshakes.h"
 #include "tracker/lease_table.h"
 #include "tracker/link.h"
@@ -436,9 +435,6 @@ namespace {
 
 Result<std::unique_ptr<net::TlsTerminator>> terminator(const TrackerOptions& options) {
   if (!options.endpoint.tls) return nullptr;
-  // Says what is wrong with the files.
-  TAPML_ASSIGN(const auto checked,
-               rpc::TlsContext::for_server(options.tls_certificate, options.tls_key));
   return net::TlsTerminator::create(options.tls_certificate, options.tls_key);
 }
 

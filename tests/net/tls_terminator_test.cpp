@@ -188,6 +188,10 @@ TEST_F(TlsTerminatorTest, NamesTheFileThatCannotBeUsed) {
   EXPECT_NE(message(absent, folder_ / "key.pem").find("absent.pem"), std::string::npos);
   EXPECT_NE(message(good, absent).find("absent.pem"), std::string::npos);
   EXPECT_NE(message(good, good).find("private key"), std::string::npos);
+  const testing::Authority other("other");
+  other.issue(folder_ / "other.pem", folder_ / "other_key.pem");
+  EXPECT_NE(message(good, folder_ / "other_key.pem").find("the certificate's private key"),
+            std::string::npos);
 }
 
 }  // namespace
