@@ -225,6 +225,14 @@ if(Python3_FOUND)
   set_tests_properties(pipeline_picture PROPERTIES LABELS e2e TIMEOUT 300)
 endif()
 
+# What `make demo` shows, with a shorter text.
+if(TARGET tapml)
+  add_test(NAME demo COMMAND "${CMAKE_SOURCE_DIR}/scripts/demo")
+  set_tests_properties(
+    demo PROPERTIES LABELS e2e TIMEOUT 300
+                    ENVIRONMENT "TAPML=$<TARGET_FILE:tapml>;DEMO_OUT=${CMAKE_BINARY_DIR}/demo;DEMO_TOKENS=8")
+endif()
+
 # Installs this build and builds the embedding examples against it.
 add_test(NAME install_example
          COMMAND "${CMAKE_SOURCE_DIR}/tests/scripts/install_example_test.sh" "${CMAKE_BINARY_DIR}"
