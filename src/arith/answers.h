@@ -9,7 +9,7 @@
 namespace tapml::arith {
 
 struct Answers {
-  Answers(const AtomTable& atoms, const Facts& facts) : witnesses(atoms, facts) {}
+  explicit Answers(const AtomTable& atoms) : witnesses(atoms) {}
 
   Witnesses witnesses;
   std::unordered_map<Polynomial, bool, PolynomialHash> nonnegative;

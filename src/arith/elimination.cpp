@@ -33,10 +33,10 @@ int64_t Elimination::search(const Polynomial& p, int64_t goal, int depth) {
   int64_t best = prover_.interval(p).lo;
   if (best >= goal || p.is_constant() || depth == 0 || budget_-- <= 0) return best;
   if (decides_) {
-    if (witnesses_.any_below(p, goal)) return best;
+    if (witnesses_.any_below(p, goal, facts_)) return best;
   } else {
     // No lower bound exceeds a value that p takes.
-    goal = std::min(goal, witnesses_.seen(p).lo);
+    goal = std::min(goal, witnesses_.seen(p, facts_).lo);
     if (best >= goal) return best;
   }
 
@@ -131,7 +131,7 @@ Elimination::Sign Elimination::sign(const Polynomial& p, int depth) {
   if (range.lo >= 0) return Sign::kNonnegative;
   if (range.hi <= 0) return Sign::kNonpositive;
   if (p.is_constant() || depth <= 0) return Sign::kUnknown;
-  const Range seen = witnesses_.seen(p);
+  const Range seen = witnesses_.seen(p, facts_);
   if (seen.lo >= 0 && search(p, 0, depth - 1) >= 0) return Sign::kNonnegative;
   if (seen.hi <= 0 && search(-p, 0, depth - 1) >= 0) return Sign::kNonpositive;
   return Sign::kUnknown;

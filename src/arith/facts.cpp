@@ -17,7 +17,7 @@ int Facts::rank(AtomId atom) const {
 }
 
 Answers& Facts::answers(const AtomTable& atoms) const {
-  if (!answers_) answers_ = std::make_shared<Answers>(atoms, *this);
+  if (!answers_) answers_ = std::make_shared<Answers>(atoms);
   return *answers_;
 }
 

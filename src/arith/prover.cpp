@@ -113,9 +113,14 @@ std::optional<int64_t> Prover::quotient(const Polynomial& p, int64_t divisor) co
   };
   if (auto quick = decided(interval(p))) return quick;
   if (facts_.empty()) return std::nullopt;
-  const Range seen = facts_.answers(atoms_).witnesses.seen(p);
+  Range seen{Range::kPosInf, Range::kNegInf};
+  std::optional<int64_t> q;
+  facts_.answers(atoms_).witnesses.values(p, facts_, [&](int64_t x) {
+    seen = unite(seen, {x, x});
+    q = decided(seen);
+    return q.has_value();
+  });
   if (seen.lo > seen.hi) return decided(bounds(p));
-  auto q = decided(seen);
   if (!q) return std::nullopt;
   const Polynomial rest = p - Polynomial(divisor) * Polynomial(*q);
   if (nonnegative(rest) && nonnegative(Polynomial(divisor - 1) - rest)) return q;

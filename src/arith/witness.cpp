@@ -172,23 +172,21 @@ std::optional<int64_t> Witness::chosen(AtomId id) {
   return x;
 }
 
-Witnesses::Witnesses(const AtomTable& atoms, const Facts& facts) {
-  choices_.reserve(kKinds);
-  for (size_t kind = 0; kind < kKinds; ++kind) choices_.emplace_back(atoms, facts, kind);
-}
-
-bool Witnesses::any_below(const Polynomial& p, int64_t goal) {
-  return std::any_of(choices_.begin(), choices_.end(), [&](Witness& choice) {
-    auto x = choice.value(p);
-    return x && *x < goal;
+bool Witnesses::any_below(const Polynomial& p, int64_t goal, const Facts& facts) {
+  bool found = false;
+  values(p, facts, [&](int64_t x) {
+    found = x < goal;
+    return !found;
   });
+  return found;
 }
 
-Range Witnesses::seen(const Polynomial& p) {
+Range Witnesses::seen(const Polynomial& p, const Facts& facts) {
   Range range{Range::kPosInf, Range::kNegInf};
-  for (Witness& choice : choices_) {
-    if (auto x = choice.value(p)) range = unite(range, {*x, *x});
-  }
+  values(p, facts, [&](int64_t x) {
+    range = unite(range, {x, x});
+    return true;
+  });
   return range;
 }
 

@@ -40,13 +40,25 @@ class Witnesses {
  public:
   static constexpr size_t kKinds = 6;
 
-  Witnesses(const AtomTable& atoms, const Facts& facts);
+  explicit Witnesses(const AtomTable& atoms) : atoms_(atoms) {}
 
-  bool any_below(const Polynomial& p, int64_t goal);
+  // Every call has the same facts: a choice is made when the first query gets to it, since most
+  // queries need one or two.
+  bool any_below(const Polynomial& p, int64_t goal, const Facts& facts);
   // From the least to the greatest value of p under the choices; lo > hi if it has none.
-  Range seen(const Polynomial& p);
+  Range seen(const Polynomial& p, const Facts& facts);
+  // Passes the values of p to `visit` until it returns false.
+  template <class Visit>
+  void values(const Polynomial& p, const Facts& facts, Visit visit) {
+    for (size_t kind = 0; kind < kKinds; ++kind) {
+      if (kind == choices_.size()) choices_.emplace_back(atoms_, facts, kind);
+      const std::optional<int64_t> x = choices_[kind].value(p);
+      if (x && !visit(*x)) return;
+    }
+  }
 
  private:
+  const AtomTable& atoms_;
   std::vector<Witness> choices_;
 };
 

@@ -20,11 +20,11 @@ class WitnessTest : public testing::Test {
   }
   bool any_below(const PrimExpr& e, int64_t goal) {
     Polynomial p = polynomial(e);
-    return facts.answers(atoms).witnesses.any_below(p, goal);
+    return facts.answers(atoms).witnesses.any_below(p, goal, facts);
   }
   Range seen(const PrimExpr& e) {
     Polynomial p = polynomial(e);
-    return facts.answers(atoms).witnesses.seen(p);
+    return facts.answers(atoms).witnesses.seen(p, facts);
   }
 
   AtomTable atoms;
@@ -107,7 +107,7 @@ TEST_F(WitnessTest, BoundsContainObservedValues) {
     PrimExpr e = random.integer(vars, 3);
     Simplifier simplifier(table, extended);
     Polynomial p = simplifier.polynomial(e);
-    Range range = extended.answers(table).witnesses.seen(p);
+    Range range = extended.answers(table).witnesses.seen(p, extended);
     if (range.lo > range.hi) continue;
     Range interval = simplifier.prover().interval(p);
     ASSERT_TRUE(interval.contains(range.lo) && interval.contains(range.hi))

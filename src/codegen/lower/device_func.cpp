@@ -1,5 +1,6 @@
 #include "codegen/lower/device_func.h"
 
+#include <algorithm>
 #include <set>
 
 #include "arith/analyzer.h"
@@ -110,21 +111,26 @@ class RangeSimplifier {
     data = e.kind() == ExprKind::kLoad || e.kind() == ExprKind::kFloat ||
            (e.is_var() && (is_float(e.dtype()) || data_vars_.contains(e.get())));
     if (e->operands.empty()) return e;
-    std::vector<PrimExpr> operands;
-    std::vector<bool> is_index;
+    std::vector<PrimExpr> operands;  // a copy, from the first change on
+    auto operand = [&](size_t i) -> const PrimExpr& {
+      return operands.empty() ? e.operand(i) : operands[i];
+    };
+    auto change = [&](size_t i, PrimExpr to) {
+      if (to.same_as(operand(i))) return;
+      if (operands.empty()) operands = e->operands;
+      operands[i] = std::move(to);
+    };
+    constexpr size_t kMarked = 64;  // operands after these are not simplified
+    uint64_t is_index = 0;
     for (size_t i = 0; i < e->operands.size(); ++i) {
-      if (e.kind() == ExprKind::kLet && i == 0) {
-        operands.push_back(e.operand(0));
-        is_index.push_back(false);
-        continue;
-      }
+      if (e.kind() == ExprKind::kLet && i == 0) continue;
       bool part = false;
-      operands.push_back(walk(e.operand(i), part));
-      is_index.push_back(!part);
+      change(i, walk(e.operand(i), part));
+      if (!part && i < kMarked) is_index |= uint64_t{1} << i;
       if (e.kind() == ExprKind::kLet && i == 1) {
         if (part) {
           data_vars_.insert(e.operand(0).get());
-        } else if (PrimExpr known = simplified(operands[1]); known.is_int()) {
+        } else if (PrimExpr known = simplified(operand(1)); known.is_int()) {
           // Decide conditions on the bound value now, such as which segment of a tensor contains a
           // row.
           return walk(tapml::substitute(e.operand(2), {{e.operand(0).get(), known}}), data);
@@ -132,13 +138,11 @@ class RangeSimplifier {
       }
       data |= part;
     }
-    bool whole = !data && (e.dtype() == DType::kI64 || e.dtype() == DType::kBool);
-    bool changed = false;
-    for (size_t i = 0; i < operands.size(); ++i) {
-      if (!whole && is_index[i]) operands[i] = simplified(operands[i]);
-      changed |= !operands[i].same_as(e.operand(i));
+    const bool whole = !data && (e.dtype() == DType::kI64 || e.dtype() == DType::kBool);
+    for (size_t i = 0; !whole && i < std::min(e->operands.size(), kMarked); ++i) {
+      if (is_index >> i & 1) change(i, simplified(operand(i)));
     }
-    if (!changed) return e;
+    if (operands.empty()) return e;
     switch (e.kind()) {
       case ExprKind::kAnd:
         return logical_and(operands[0], operands[1]);
