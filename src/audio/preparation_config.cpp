@@ -1,20 +1,16 @@
 // Reads preparations from the files of published feature extractors.
 #include <array>
-#include <filesystem>
 
 #include "audio/fourier.h"
 #include "audio/preparation.h"
-#include "io/host/files.h"
+#include "io/host/processor_config.h"
 #include "io/json_reader.h"
 
 namespace tapml::audio {
 
 namespace {
 
-constexpr const char *kFile = "preprocessor_config.json", *kWholeFile = "processor_config.json";
 constexpr const char *kInWholeFile = "feature_extractor", *kClass = "feature_extractor_type";
-// Older files have all mel bands.
-constexpr size_t kMaxBytes = size_t{16} << 20;
 // Far above every existing model.
 constexpr int64_t kMaxBands = 4096, kMaxRate = 1 << 20, kMaxSeconds = 3600, kMaxWindow = 8192;
 constexpr int64_t kMaxFeatures = int64_t{1} << 26;
@@ -59,16 +55,8 @@ Result<Preparation> parse_preparation(std::string_view text, const std::string& 
 }
 
 Result<Preparation> read_preparation(const std::string& folder) {
-  for (const char* name : {kFile, kWholeFile}) {
-    const std::string path = folder + "/" + name;
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) continue;
-    TAPML_ASSIGN(const std::string text, read_text_file(path, kMaxBytes));
-    return parse_preparation(text, path);
-  }
-  return fail(user_error("the model folder does not say how sound is prepared", folder,
-                         std::string(kFile) + " or " + kWholeFile, "neither",
-                         "download the whole model: hf download ORG/NAME --local-dir DIR"));
+  TAPML_ASSIGN(const ProcessorConfig config, read_processor_config(folder, "sound is"));
+  return parse_preparation(config.text, config.path);
 }
 
 }  // namespace tapml::audio

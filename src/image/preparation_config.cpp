@@ -1,11 +1,10 @@
 // Reads preparations from the files of published image processors.
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include "base/strings.h"
 #include "image/preparation.h"
-#include "io/host/files.h"
+#include "io/host/processor_config.h"
 #include "io/json_reader.h"
 
 namespace tapml::image {
@@ -14,9 +13,7 @@ namespace {
 
 using Resize = Preparation::Resize;
 
-constexpr const char *kFile = "preprocessor_config.json", *kWholeFile = "processor_config.json";
 constexpr const char* kInWholeFile = "image_processor";
-constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr int64_t kMaxSide = 16384;
 
 constexpr std::array<float, 3> kClipMean = {0.48145466F, 0.4578275F, 0.40821073F};
@@ -220,16 +217,8 @@ Result<Preparation> parse_preparation(std::string_view text, const std::string& 
 }
 
 Result<Preparation> read_preparation(const std::string& folder) {
-  for (const char* name : {kFile, kWholeFile}) {
-    const std::string path = folder + "/" + name;
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) continue;
-    TAPML_ASSIGN(const std::string text, read_text_file(path, kMaxBytes));
-    return parse_preparation(text, path);
-  }
-  return fail(user_error("the model folder does not say how images are prepared", folder,
-                         std::string(kFile) + " or " + kWholeFile, "neither",
-                         "download the whole model: hf download ORG/NAME --local-dir DIR"));
+  TAPML_ASSIGN(const ProcessorConfig config, read_processor_config(folder, "images are"));
+  return parse_preparation(config.text, config.path);
 }
 
 }  // namespace tapml::image

@@ -109,6 +109,24 @@ topdown::CommandOptions repeated_options(const PlatformChoice& target,
   return options;
 }
 
+topdown::CommandOptions with_model(topdown::CommandOptions options, const ModelChoice& model,
+                                   const EncoderTexts& texts) {
+  options.patterns = model.patterns.file;
+  options.quantize = model.format.quantize;
+  options.activations = model.format.activations;
+  options.kv_cache = model.format.kv_cache;
+  options.accumulation = model.format.accumulation;
+  options.features = model.inputs.features.file;
+  options.audio = model.inputs.features.audio;
+  options.embeddings = model.inputs.embeddings.files;
+  options.images = model.inputs.images.files;
+  options.texts = texts.texts;
+  options.texts_file = texts.file;
+  options.pooling = model.format.pooling;
+  options.normalize = model.format.normalize;
+  return options;
+}
+
 void log_each(const std::vector<std::string>& warnings) {
   for (const std::string& text : warnings) log_warning(text);
 }

@@ -142,6 +142,9 @@ topdown::CommandOptions repeated_options(const PlatformChoice& target,
                                          const IsolationOptions& isolation,
                                          const std::string& kernels,
                                          const ToleranceChoice& tolerance);
+// The same for the commands that run a model.
+topdown::CommandOptions with_model(topdown::CommandOptions options, const ModelChoice& model,
+                                   const EncoderTexts& texts);
 
 // Logs them as warnings.
 void log_each(const std::vector<std::string>& warnings);

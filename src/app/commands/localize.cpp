@@ -18,20 +18,8 @@ topdown::CommandOptions options_again(const ModelRun& command, const std::string
                                       const ToleranceChoice& tolerance,
                                       const llm::SamplerOptions& sampler) {
   topdown::CommandOptions options =
-      repeated_options(command.target, command.isolation, kernels, tolerance);
-  options.patterns = command.model.patterns.file;
-  options.quantize = command.model.format.quantize;
-  options.activations = command.model.format.activations;
-  options.kv_cache = command.model.format.kv_cache;
-  options.accumulation = command.model.format.accumulation;
-  options.features = command.model.inputs.features.file;
-  options.audio = command.model.inputs.features.audio;
-  options.embeddings = command.model.inputs.embeddings.files;
-  options.images = command.model.inputs.images.files;
-  options.texts = command.texts.texts;
-  options.texts_file = command.texts.file;
-  options.pooling = command.model.format.pooling;
-  options.normalize = command.model.format.normalize;
+      with_model(repeated_options(command.target, command.isolation, kernels, tolerance),
+                 command.model, command.texts);
   options.max_tokens = command.max_tokens;
   options.sampler = sampler;
   options.faults = command.faults;

@@ -87,20 +87,8 @@ class Targets {
 topdown::CommandOptions options_again(const MigrateCommand& command, const PlatformChoice& target,
                                       const std::string& fault) {
   topdown::CommandOptions options =
-      repeated_options(target, command.isolation, command.kernels, command.tolerance);
-  options.patterns = command.model.patterns.file;
-  options.quantize = command.model.format.quantize;
-  options.activations = command.model.format.activations;
-  options.kv_cache = command.model.format.kv_cache;
-  options.accumulation = command.model.format.accumulation;
-  options.features = command.model.inputs.features.file;
-  options.audio = command.model.inputs.features.audio;
-  options.embeddings = command.model.inputs.embeddings.files;
-  options.images = command.model.inputs.images.files;
-  options.texts = command.texts.texts;
-  options.texts_file = command.texts.file;
-  options.pooling = command.model.format.pooling;
-  options.normalize = command.model.format.normalize;
+      with_model(repeated_options(target, command.isolation, command.kernels, command.tolerance),
+                 command.model, command.texts);
   options.max_tokens = command.max_tokens;
   options.sampler = command.sampler;
   if (!fault.empty()) options.faults = {fault};
