@@ -39,21 +39,22 @@ KnownDevice on_processor(KnownDevice device) {
 
 const std::vector<KnownDevice>& known_devices() {
   // Limits: threads of a group, preferred threads, subgroup width; local memory; bytes of a
-  // binding, bindings, alignment of a binding; f16 and f64 arithmetic
+  // binding, bindings, alignment of a binding; f16 arithmetic that is known to round to nearest and
+  // to keep subnormals, f64 arithmetic
   static const std::vector<KnownDevice> kDevices = {
       // Mesa's turnip: 2^27 bytes a binding, as in Qualcomm's driver; local memory by the chip;
       // threads up to 64 * 2 * its waves. Not looked up: Qualcomm's threads and subgroups.
       device("adreno-740", "Qualcomm, Snapdragon 8 Gen 2",
-             {1024, 128, 64, 32 * kKiB, 128 * kMiB, 24, 64}, true, false),
+             {1024, 128, 64, 32 * kKiB, 128 * kMiB, 24, 64}, false, false),
       // Mesa's panvk: subgroups depend on the architecture, threads on the chip; 32 KiB. Bytes and
       // alignment of a binding are what Vulkan requires of every device.
-      device("mali-g715", "Arm, Valhall", {512, 64, 16, 32 * kKiB, 128 * kMiB, 35, 256}, true,
+      device("mali-g715", "Arm, Valhall", {512, 64, 16, 32 * kKiB, 128 * kMiB, 35, 256}, false,
              false),
       // Apple's Metal feature set tables: 1,024 threads, 32 KiB, 31 entries of the buffer argument
       // table. Bytes of a binding: not looked up (Metal bounds buffers, by the machine's memory).
-      device("apple-a", "Apple, A14 to A17", {1024, 64, 32, 32 * kKiB, 256 * kMiB, 31, 256}, true,
+      device("apple-a", "Apple, A14 to A17", {1024, 64, 32, 32 * kKiB, 256 * kMiB, 31, 256}, false,
              false),
-      device("apple-m", "Apple, M1 to M4", {1024, 64, 32, 32 * kKiB, 1 * kGiB, 31, 256}, true,
+      device("apple-m", "Apple, M1 to M4", {1024, 64, 32, 32 * kKiB, 1 * kGiB, 31, 256}, false,
              false),
       // Mesa's radv: 1,024 threads, subgroups of 64 unless a pipeline requests 32. Other drivers
       // may offer only half of its local memory (64 KiB).
@@ -68,7 +69,7 @@ const std::vector<KnownDevice>& known_devices() {
              {256, 64, 1, 16 * kKiB, 128 * kMiB, 8, 256}, false, false),
       // Mesa's driver for processors with 256-bit vectors. It converts f16 in its own code.
       on_processor(device("lavapipe", "a processor, by Mesa's Vulkan",
-                          {1024, 64, 8, 32 * kKiB, 128 * kMiB, 24, 64}, true, true)),
+                          {1024, 64, 8, 32 * kKiB, 128 * kMiB, 24, 64}, false, true)),
   };
   return kDevices;
 }
@@ -89,7 +90,7 @@ void describe_device(Description& description, const std::string& name, const st
     description.cpu_like_subgroups = device.cpu_like_subgroups && description.lanes_on_processors;
     Features& features = description.features;
     features.subgroups = device.subgroup_width > 1;
-    if (!device.f16) features.compute_dtypes.erase(DType::kF16);
+    if (device.f16) features.compute_dtypes.insert(DType::kF16);
     if (!device.f64) {
       features.compute_dtypes.erase(DType::kF64);
       features.storage_dtypes.erase(DType::kF64);

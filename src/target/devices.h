@@ -14,7 +14,7 @@ struct KnownDevice {
   int64_t workgroup_threads = 64;  // a good choice
   int64_t subgroup_width = 1;
   Limits limits;     // unknown, except for these: `threads`
-  bool f16 = false;  // arithmetic in f16
+  bool f16 = false;  // Features::compute_dtypes has it
   bool f64 = false;
   bool cpu_like_subgroups = false;
 };

@@ -11,7 +11,8 @@ inline std::set<DType> all_dtypes() {
           DType::kBF16, DType::kF32, DType::kF64};
 }
 
-// All dtypes can be stored; f16 and bf16 are computed in f32.
+// All dtypes can be stored; f16 and bf16 are computed in f32, f16 unless a device reports its own
+// arithmetic (adopt_device).
 inline Features f32_features() {
   Features features;
   features.storage_dtypes = all_dtypes();

@@ -46,6 +46,14 @@ void set_allowances(Target& target) {
   }
 }
 
+// f16 arithmetic: as the device reports it, its own in any case, or through f32.
+void set_f16(Target& target) {
+  const std::string f16 = target.choice("f16", {"auto", "native", "f32"});
+  std::set<DType>& computes = target.description.features.compute_dtypes;
+  if (f16 == "native") computes.insert(DType::kF16);
+  if (f16 == "f32") computes.erase(DType::kF16);
+}
+
 bool is_subgroup_width(int64_t width) {
   return width > 1 && width <= kWidestSubgroup && std::has_single_bit(static_cast<uint64_t>(width));
 }
@@ -113,6 +121,7 @@ Target parse_target(std::string_view text, const PlatformTable& table) {
   const std::string groups = target.choice("groups", {"auto", "cpu", "gpu"});
   if (groups != "auto") target.description.cpu_like_groups = groups == "cpu";
   target.choice("schedule", {"rules", "fallback"});
+  set_f16(target);
   if (target.options.contains("subgroups")) {
     const int64_t width = target.integer_option("subgroups", 0, 0, kWidestSubgroup);
     if (width != 0 && !is_subgroup_width(width)) {
@@ -162,6 +171,7 @@ void adopt_features(Features& own, const Features& device) {
   };
   std::erase_if(own.storage_dtypes, reports(device.storage_dtypes));
   std::erase_if(own.compute_dtypes, reports(device.compute_dtypes));
+  if (device.compute_dtypes.contains(DType::kF16)) own.compute_dtypes.insert(DType::kF16);
   own.narrow_stores = own.narrow_stores && device.narrow_stores;
   own.local_memory = own.local_memory && device.local_memory;
 }
@@ -191,6 +201,7 @@ void adopt_gpu_like(Target& target, const DeviceInfo& info) {
   if (info.features.storage_dtypes.empty()) return;
   adopt_limits(target.description.limits, info.limits);
   adopt_features(target.description.features, info.features);
+  set_f16(target);
 }
 
 }  // namespace

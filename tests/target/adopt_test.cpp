@@ -126,8 +126,13 @@ TEST(AdoptDevice, TakesTheDTypesOfTheDevice) {
   DeviceInfo info = reporting(128, 16 << 10, 128 << 20, 24, 256);
   const Features features = adopted("vulkan", info).features;
   EXPECT_EQ(features.storage_dtypes, (std::set{DType::kF32, DType::kF16, DType::kI32, DType::kI8}));
-  // Code computes f16 in f32, whatever the device can do.
-  EXPECT_EQ(features.compute_dtypes, (std::set{DType::kF32, DType::kI32}));
+  EXPECT_EQ(features.compute_dtypes, (std::set{DType::kF16, DType::kF32, DType::kI32}));
+  EXPECT_EQ(adopted("vulkan:f16=f32", info).features.compute_dtypes,
+            (std::set{DType::kF32, DType::kI32}));
+  DeviceInfo without = info;
+  without.features.compute_dtypes.erase(DType::kF16);
+  EXPECT_FALSE(adopted("vulkan", without).features.compute_dtypes.contains(DType::kF16));
+  EXPECT_TRUE(adopted("opencl:f16=native", without).features.compute_dtypes.contains(DType::kF16));
   EXPECT_TRUE(features.narrow_stores && features.local_memory);
   info.features.narrow_stores = info.features.local_memory = false;
   EXPECT_FALSE(adopted("vulkan", info).features.narrow_stores);

@@ -77,7 +77,9 @@ class Dialect {
   virtual bool keeps_words_of_glsl() const { return false; }
   // Text before the first function of a file: extensions, and helpers called by `functions`.
   virtual std::string prelude(const std::string& functions) const = 0;
-  // Type of a value in a register. f16 and bf16 are held in f32, rounded after every step.
+  // Type of a value in a register. f16 and bf16 are held in f32, rounded after every step. Where a
+  // device computes f16 itself, a step is f32 values as f16, one operation, and back to f32:
+  // drivers' compilers remove the conversions between two such steps.
   virtual std::string type_name(DType dtype) const = 0;
   virtual std::string int_literal(int64_t value, DType dtype) const = 0;
   virtual std::string float_literal(double value, DType dtype) const = 0;
@@ -236,14 +238,22 @@ class Dialect {
                                 DType dtype) const = 0;
   // Rounds an f32 register to the nearest value of f16 or bf16.
   virtual std::string round_narrow(const std::string& text, DType dtype) const = 0;
+  // + - * or / of f16 or bf16. f32 has more than twice the bits of f16, so rounding an f32 result
+  // again gives what f16 arithmetic gives.
+  virtual std::string narrow_infix(const std::string& a, const char* op, const std::string& b,
+                                   DType dtype) const {
+    return round_narrow(infix(a, op, b, dtype), dtype);
+  }
 };
 
 const Dialect& opencl_c_dialect();
+// With the device's f16 arithmetic if the description has it.
+const Dialect& opencl_c_dialect(const target::Description& target);
 // For CPUs, without work groups. Portable math may remain as calls to the C library.
 const Dialect& host_c_dialect();
 // For the features in the description: 8-bit and 16-bit storage (otherwise narrow loads extract
-// fields of words, and narrow stores update words atomically), and 64-bit arithmetic. PlatformError
-// (kLimit) if a function needs more.
+// fields of words, and narrow stores update words atomically), and arithmetic in f16 and in 64
+// bits. PlatformError (kLimit) if a function needs more.
 std::unique_ptr<const Dialect> glsl_dialect(const target::Description& target);
 // Integers of 64 bits are pairs of words; narrow loads extract fields of words. PlatformError
 // (kLimit) for f64.

@@ -24,6 +24,7 @@ class Glsl : public Dialect, public VectorOperations {
         narrow_storage_(target.features.narrow_stores),
         int64_(target.features.compute_dtypes.contains(DType::kI64)),
         float64_(target.features.compute_dtypes.contains(DType::kF64)),
+        float16_(target.features.compute_dtypes.contains(DType::kF16)),
         fused_fma_(target.fused_fma),
         wide_words_(target.cpu_like_subgroups && int64_),
         exact_sqrt_(target.cpu_like_groups || target.cpu_like_subgroups),
@@ -32,7 +33,7 @@ class Glsl : public Dialect, public VectorOperations {
   bool keeps_words_of_glsl() const override { return true; }
 
   std::string prelude(const std::string& functions) const override {
-    const std::string helpers = glsl_helpers(functions);
+    const std::string helpers = glsl_helpers(functions, float16_);
     std::string text = "#version 450\n";
     auto mentions = [&](const char* word) {
       return functions.find(word) != std::string::npos || helpers.find(word) != std::string::npos;
@@ -42,6 +43,8 @@ class Glsl : public Dialect, public VectorOperations {
     };
     extension(mentions("int8_t "), "8bit_storage");
     extension(mentions("int16_t "), "16bit_storage");
+    extension(mentions("float16_t(") || mentions("Float2x16("),
+              "explicit_arithmetic_types_float16");
     extension(mentions("int64_t") || mentions("u64vec2"), "explicit_arithmetic_types_int64");
     if (functions.find("gl_SubgroupID") == std::string::npos) return text + helpers;
     for (const char* name : {"basic", "vote", "arithmetic", "shuffle"}) {
@@ -177,7 +180,7 @@ class Glsl : public Dialect, public VectorOperations {
               place_in_word(index, bits) + ", " + std::to_string(bits) + ")";
     }
     if (dtype == DType::kBF16) return "uintBitsToFloat(" + value + " << 16)";
-    if (dtype == DType::kF16) return "unpackHalf2x16(" + value + ").x";
+    if (dtype == DType::kF16) return value_of_f16(value);
     return dtype == DType::kBool ? "(" + value + " != 0u)" : value;
   }
 
@@ -320,7 +323,7 @@ class Glsl : public Dialect, public VectorOperations {
     if (from == DType::kBF16) {
       return reinterpret("(floatBitsToUint(" + text + ") >> 16)", DType::kU16, to);
     }
-    if (to == DType::kF16) return "unpackHalf2x16(uint(" + text + ") & 0xffffu).x";
+    if (to == DType::kF16) return value_of_f16("uint(" + text + ") & 0xffffu");
     if (to == DType::kBF16) return "uintBitsToFloat(uint(" + text + ") << 16)";
     switch (from) {
       case DType::kF32:
@@ -399,6 +402,15 @@ class Glsl : public Dialect, public VectorOperations {
     return (dtype == DType::kF16 ? kRoundF16 : "tapml_round_bf16(") + text + ")";
   }
 
+  // GLSL allows quotients in f16 to be off by 2.5 ULP.
+  std::string narrow_infix(const std::string& a, const char* op, const std::string& b,
+                           DType dtype) const override {
+    if (!float16_ || dtype != DType::kF16 || *op == '/') {
+      return Dialect::narrow_infix(a, op, b, dtype);
+    }
+    return "float" + infix("float16_t(" + a + ")", op, "float16_t(" + b + ")", dtype);
+  }
+
  private:
   // Unsigned, because the step past the end may exceed int.
   static LoopText strided(const std::string& var, const std::string& end, const std::string& first,
@@ -407,6 +419,11 @@ class Glsl : public Dialect, public VectorOperations {
     return {"for (uint " + at + " = " + first + "; " + at + " < uint(" + end + "); " + at +
                 " += " + step + ")",
             "const int " + var + " = int(" + at + ");"};
+  }
+
+  // The f16 in the low half of a word.
+  std::string value_of_f16(const std::string& word) const {
+    return float16_ ? "float(unpackFloat2x16(" + word + ").x)" : "unpackHalf2x16(" + word + ").x";
   }
 
   static constexpr const char* kRoundF16 = "tapml_round_f16(";
@@ -502,7 +519,7 @@ class Glsl : public Dialect, public VectorOperations {
   }
 
   std::string platform_;
-  bool narrow_storage_, int64_, float64_, fused_fma_, wide_words_;
+  bool narrow_storage_, int64_, float64_, float16_, fused_fma_, wide_words_;
   bool exact_sqrt_;         // processors round square roots to nearest
   int64_t subgroup_width_;  // 0: no subgroups
 };

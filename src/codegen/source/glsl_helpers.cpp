@@ -1,6 +1,9 @@
 #include "codegen/source/glsl_helpers.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "codegen/source/helper_functions.h"
 
@@ -9,7 +12,7 @@ namespace tapml::codegen {
 namespace {
 
 // A helper comes after those that it calls. Conversions to and from f16 work on the bits, because
-// platforms differ in how they round packHalf2x16.
+// platforms differ in how they round packHalf2x16; kFloat16Helpers replace them.
 constexpr HelperFunction kGlslHelpers[] = {
     {"tapml_round_bf16", R"(
 float tapml_round_bf16(float x) {
@@ -261,16 +264,45 @@ double tapml_wide_fma(double a, double b, double c) {
 )"},
 };
 
+// For devices that compute f16 as docs/semantics.md defines it.
+constexpr HelperFunction kFloat16Helpers[] = {
+    {"tapml_bits_of_f16", R"(
+uint tapml_bits_of_f16(float x) { return packFloat2x16(f16vec2(float16_t(x), float16_t(0.0))); }
+)"},
+    {"tapml_f16_of_bits", R"(
+float tapml_f16_of_bits(uint h) { return float(unpackFloat2x16(h).x); }
+)"},
+    {"tapml_round_f16", R"(
+float tapml_round_f16(float x) { return float(float16_t(x)); }
+)"},
+    {"tapml_four_f16", R"(
+vec4 tapml_four_f16(uvec2 words) {
+  return vec4(unpackFloat2x16(words.x), unpackFloat2x16(words.y));
+}
+)"},
+    {"tapml_words_of_f16", R"(
+uvec2 tapml_words_of_f16(vec4 x) {
+  f16vec4 h = f16vec4(x);
+  return uvec2(packFloat2x16(h.xy), packFloat2x16(h.zw));
+})"},
+};
+
 }  // namespace
 
-std::string glsl_helpers(const std::string& body) {
+std::string glsl_helpers(const std::string& body, bool float16) {
   std::string used;
   if (calls_helper(body, "tapml_hidden") && body.find("vec4") != std::string::npos) {
     used =
         "vec4 tapml_hidden(vec4 x, uint zero) {\n"
         "  return uintBitsToFloat(floatBitsToUint(x) | uvec4(zero));\n}\n";
   }
-  return used_helpers(kGlslHelpers, body, std::move(used));
+  if (!float16) return used_helpers(kGlslHelpers, body, std::move(used));
+  std::vector<HelperFunction> helpers(std::begin(kGlslHelpers), std::end(kGlslHelpers));
+  for (const HelperFunction& native : kFloat16Helpers) {
+    std::ranges::find(helpers, std::string_view(native.name), &HelperFunction::name)->text =
+        native.text;
+  }
+  return used_helpers(helpers, body, std::move(used));
 }
 
 }  // namespace tapml::codegen

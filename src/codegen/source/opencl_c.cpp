@@ -22,12 +22,18 @@ std::string float_bits(float value) {
 
 class OpenClC : public Dialect, public VectorOperations {
  public:
+  // `float16`: the device computes f16 as docs/semantics.md defines it.
+  explicit OpenClC(bool float16) : float16_(float16) {}
+
   // Only the helpers that the functions call.
   std::string prelude(const std::string& functions) const override {
     // Drivers reject empty source; a module whose kernels compute nothing has no functions.
     if (functions.empty()) return "// No kernels.\n";
     const bool subgroups = functions.find("tapml_in_subgroups(") != std::string::npos;
     std::string text = subgroups ? kSubgroups : "";
+    if (functions.contains("(half)(") || functions.contains(kRoundHalf)) {
+      text += "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
+    }
     auto calls = [&](const std::string& name) {
       return functions.find(name + "(") != std::string::npos;
     };
@@ -358,7 +364,17 @@ class OpenClC : public Dialect, public VectorOperations {
   }
 
   std::string round_narrow(const std::string& text, DType dtype) const override {
+    if (float16_ && dtype == DType::kF16) return std::string("((float)") + kRoundHalf + text + "))";
     return (dtype == DType::kBF16 ? "tapml_round_bf16(" : "tapml_round_f16(") + text + ")";
+  }
+
+  // OpenCL C allows quotients in f16 to be off by 1 ULP.
+  std::string narrow_infix(const std::string& a, const char* op, const std::string& b,
+                           DType dtype) const override {
+    if (!float16_ || dtype != DType::kF16 || *op == '/') {
+      return Dialect::narrow_infix(a, op, b, dtype);
+    }
+    return "((float)" + infix("(half)(" + a + ")", op, "(half)(" + b + ")", dtype) + ")";
   }
 
  private:
@@ -432,13 +448,22 @@ class OpenClC : public Dialect, public VectorOperations {
     if (dtype == DType::kBF16) return "ushort";
     return dtype == DType::kBool ? "uchar" : type_name(dtype);
   }
+
+  static constexpr const char* kRoundHalf = "convert_half_rte(";
+
+  bool float16_;
 };
 
 }  // namespace
 
 const Dialect& opencl_c_dialect() {
-  static const OpenClC kDialect;
+  static const OpenClC kDialect(false);
   return kDialect;
+}
+
+const Dialect& opencl_c_dialect(const target::Description& target) {
+  static const OpenClC kFloat16(true);
+  return target.features.compute_dtypes.contains(DType::kF16) ? kFloat16 : opencl_c_dialect();
 }
 
 }  // namespace tapml::codegen

@@ -11,9 +11,10 @@ namespace {
 
 class OpenClGenerator : public CodeGenerator {
  public:
-  std::unique_ptr<KernelCompiler> compiler(const target::Target&, int) const override {
-    return serial_compiler([](const std::vector<DeviceFunc>& launches) {
-      return bytes_of(emit_functions(launches, opencl_c_dialect()));
+  std::unique_ptr<KernelCompiler> compiler(const target::Target& target, int) const override {
+    const Dialect& dialect = opencl_c_dialect(target.description);
+    return serial_compiler([&dialect](const std::vector<DeviceFunc>& launches) {
+      return bytes_of(emit_functions(launches, dialect));
     });
   }
 
@@ -24,7 +25,7 @@ class OpenClGenerator : public CodeGenerator {
       functions.append(reinterpret_cast<const char*>(kernel.bytes.data()), kernel.bytes.size());
     }
     ModuleBlob blob = empty_module(kernels, target, kOpenClFormat);
-    blob.bytes = bytes_of(opencl_c_dialect().prelude(functions) + functions);
+    blob.bytes = bytes_of(opencl_c_dialect(target.description).prelude(functions) + functions);
     return blob;
   }
 
@@ -33,8 +34,8 @@ class OpenClGenerator : public CodeGenerator {
 
   std::string language() const override { return "opencl-c"; }
   std::string source_text(const std::vector<DeviceFunc>& launches,
-                          const target::Target&) const override {
-    return emit_source(launches, opencl_c_dialect());
+                          const target::Target& target) const override {
+    return emit_source(launches, opencl_c_dialect(target.description));
   }
   const CustomKernels* custom_kernels() const override { return &custom_opencl_c(); }
 };

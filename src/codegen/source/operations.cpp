@@ -14,6 +14,8 @@ bool is_power_of_two(const PrimExpr& e) {
   return e.is_int() && e->int_value > 0 && std::has_single_bit(static_cast<uint64_t>(e->int_value));
 }
 
+bool is_narrow_float(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
 // Float variables hold loaded values or values computed from them.
 bool holds_loaded(const PrimExpr& e) {
   return e.kind() == ExprKind::kLoad || (e.is_var() && is_float(e.dtype())) ||
@@ -40,14 +42,16 @@ bool may_be_seen_zero(const PrimExpr& arithmetic, size_t i) {
 }
 
 std::string Operations::rounded(const std::string& text, DType dtype) const {
-  const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
-  return narrow ? dialect_.round_narrow(text, dtype) : text;
+  return is_narrow_float(dtype) ? dialect_.round_narrow(text, dtype) : text;
 }
 
 std::string Operations::binary(const PrimExpr& e, const std::string& a, const std::string& b,
                                bool index, bool plain) const {
   DType dtype = e.operand(0).dtype();
-  auto infix = [&](const char* op) { return rounded(dialect_.infix(a, op, b, dtype), e.dtype()); };
+  auto infix = [&](const char* op) {
+    return is_narrow_float(e.dtype()) ? dialect_.narrow_infix(a, op, b, dtype)
+                                      : dialect_.infix(a, op, b, dtype);
+  };
   auto arithmetic = [&](const char* op) {
     const bool exact = !is_integer(dtype) || index;
     return exact ? infix(op) : dialect_.wrapping(a, op, b, dtype);

@@ -45,6 +45,12 @@ Limits limits_of(cl_device_id device) {
   return limits;
 }
 
+bool is_exact_in_f16(cl_device_id device) {
+  constexpr cl_device_fp_config kExact = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
+  const auto has = cl_device_number<cl_device_fp_config>(device, CL_DEVICE_HALF_FP_CONFIG);
+  return (has & kExact) == kExact;
+}
+
 Features features_of(cl_device_id device) {
   std::string extensions = device_text(device, CL_DEVICE_EXTENSIONS);
   Features features;
@@ -57,7 +63,10 @@ Features features_of(cl_device_id device) {
     // All devices store half floats with vload_half and vstore_half, and bfloat16 as bits.
     features.storage_dtypes.insert(dtype);
     if (dtype == DType::kBF16) continue;
-    if (dtype == DType::kF16 && !has_extension(extensions, "cl_khr_fp16")) continue;
+    if (dtype == DType::kF16 &&
+        !(has_extension(extensions, "cl_khr_fp16") && is_exact_in_f16(device))) {
+      continue;
+    }
     features.compute_dtypes.insert(dtype);
   }
   features.local_memory = true;

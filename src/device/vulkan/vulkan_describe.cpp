@@ -136,6 +136,15 @@ Limits vulkan_limits(const VulkanPhysical& physical) {
   return limits;
 }
 
+// Vulkan lets a device flush subnormals of f16 and round toward zero unless it has these.
+bool has_exact_f16(const VulkanPhysical& physical) {
+  const VkPhysicalDeviceVulkan12Properties& floats = physical.properties12;
+  return physical.features12.shaderFloat16 == VK_TRUE &&
+         kept_denormal_widths(physical).contains(16) &&
+         floats.shaderRoundingModeRTEFloat16 == VK_TRUE &&
+         floats.shaderSignedZeroInfNanPreserveFloat16 == VK_TRUE;
+}
+
 Features vulkan_features(const VulkanPhysical& physical) {
   Features features;
   for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
@@ -146,7 +155,7 @@ Features vulkan_features(const VulkanPhysical& physical) {
     // Without native support, narrow types are read from whole words.
     features.storage_dtypes.insert(dtype);
     if (dtype == DType::kBF16) continue;
-    if (dtype == DType::kF16 && !physical.features12.shaderFloat16) continue;
+    if (dtype == DType::kF16 && !has_exact_f16(physical)) continue;
     features.compute_dtypes.insert(dtype);
   }
   features.narrow_stores =
@@ -222,6 +231,19 @@ bool may_require_subgroups(const VulkanPhysical& physical, uint32_t width) {
   return physical.subgroup_control.subgroupSizeControl &&
          (says.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
          says.minSubgroupSize <= width && width <= says.maxSubgroupSize;
+}
+
+// If 16 and 64 bits depend on each other, a shader that uses both must ask for both.
+std::set<uint32_t> kept_denormal_widths(const VulkanPhysical& physical) {
+  const VkPhysicalDeviceVulkan12Properties& floats = physical.properties12;
+  const VkShaderFloatControlsIndependence independence = floats.denormBehaviorIndependence;
+  if (independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE) return {};
+  const bool both = floats.shaderDenormPreserveFloat16 && floats.shaderDenormPreserveFloat64;
+  if (both) return {16, 64};
+  const bool alone =
+      independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL || !physical.features.shaderFloat64;
+  if (alone && floats.shaderDenormPreserveFloat16) return {16};
+  return {};
 }
 
 bool has_subgroup_width(const VulkanPhysical& physical, uint32_t width) {

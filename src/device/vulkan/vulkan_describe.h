@@ -46,6 +46,8 @@ Result<std::vector<VulkanPhysical>> find_vulkan_devices(const VulkanInstance& in
 // The default device; `devices` must not be empty.
 const VulkanPhysical& best_vulkan_device(const std::vector<VulkanPhysical>& devices);
 DeviceInfo describe_vulkan_device(const VulkanPhysical& physical);
+// Widths of floats besides 32 bits whose subnormals a shader may ask to keep.
+std::set<uint32_t> kept_denormal_widths(const VulkanPhysical& physical);
 // Whether a pipeline's subgroups can have `width`, either because all pipelines do or by request.
 bool has_subgroup_width(const VulkanPhysical& physical, uint32_t width);
 // Whether a pipeline may request it.

@@ -93,7 +93,9 @@ Result<std::shared_ptr<VulkanPipeline>> VulkanKernel::make_pipeline(const Sizes&
   VkShaderModuleCreateInfo shader{};
   shader.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   const std::vector<uint32_t> words =
-      context_->keeps_denormals() ? with_denormals(code_.words) : code_.words;
+      context_->keeps_denormals()
+          ? with_denormals(code_.words, kept_denormal_widths(context_->physical()))
+          : code_.words;
   shader.codeSize = 4 * words.size();
   shader.pCode = words.data();
   VkComputePipelineCreateInfo info{};

@@ -73,6 +73,15 @@ Result<SpirvKernel> read_spirv_kernel(const std::string& name, std::span<const s
   return kernel;
 }
 
+std::set<uint32_t> float_widths(std::span<const uint32_t> words) {
+  constexpr uint32_t kOpTypeFloat = 22;
+  std::set<uint32_t> widths;
+  for (size_t at = kSpirvHeaderWords; at < words.size(); at += words[at] >> 16) {
+    if ((words[at] & 0xffff) == kOpTypeFloat) widths.insert(words[at + 2]);
+  }
+  return widths;
+}
+
 }  // namespace
 
 Result<std::vector<SpirvKernel>> read_spirv_module(const ModuleBlob& blob) {
@@ -151,7 +160,8 @@ Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string
   return facts;
 }
 
-std::vector<uint32_t> with_denormals(std::span<const uint32_t> words) {
+std::vector<uint32_t> with_denormals(std::span<const uint32_t> words,
+                                     const std::set<uint32_t>& more) {
   constexpr uint32_t kOpExtension = 10;
   // "SPV_KHR_float_controls", four characters per word, zero-terminated.
   static constexpr char kFloatControls[24] = "SPV_KHR_float_controls";
@@ -162,6 +172,10 @@ std::vector<uint32_t> with_denormals(std::span<const uint32_t> words) {
     result.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | op);
     result.insert(result.end(), operands.begin(), operands.end());
   };
+  std::set<uint32_t> widths = {32};
+  for (uint32_t width : float_widths(words)) {
+    if (more.contains(width)) widths.insert(width);
+  }
   // Capabilities come first, then extensions; execution modes come after the entry points.
   add(kOpCapability, std::array{preserve});
   bool extended = false;
@@ -180,8 +194,11 @@ std::vector<uint32_t> with_denormals(std::span<const uint32_t> words) {
       extended = true;
     }
     result.insert(result.end(), instruction.begin(), instruction.end());
-    if (op == kOpEntryPoint)
-      add(kOpExecutionMode, std::array{instruction[2], kModeDenormPreserve, 32u});
+    if (op == kOpEntryPoint) {
+      for (uint32_t width : widths) {
+        add(kOpExecutionMode, std::array{instruction[2], kModeDenormPreserve, width});
+      }
+    }
     at += count;
   }
   return result;

@@ -57,10 +57,11 @@ struct SpirvKernel {
   uint32_t push_bytes = 0;  // of push constants
 };
 
-// Adds DenormPreserve for 32-bit floats to `words`, which read_spirv() must accept: without it a
-// driver may flush subnormals to zero. Unchanged if they specify the handling of subnormals
-// themselves.
-std::vector<uint32_t> with_denormals(std::span<const uint32_t> words);
+// Adds DenormPreserve to `words`, which read_spirv() must accept: without it a driver may flush
+// subnormals to zero. For 32-bit floats, and for those of 16 and 64 bits that are in `more` and in
+// use. Unchanged if they specify the handling of subnormals themselves.
+std::vector<uint32_t> with_denormals(std::span<const uint32_t> words,
+                                     const std::set<uint32_t>& more = {});
 
 // InternalError for bytes that are not a module of format "spirv".
 Result<std::vector<SpirvKernel>> read_spirv_module(const ModuleBlob& blob);

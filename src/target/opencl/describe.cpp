@@ -16,7 +16,7 @@ Description describe_opencl() {
   d.limits.max_local_memory = 32 << 10;
   d.features = f32_features();
   d.features.local_memory = true;
-  d.options = {"device", "for", "groups", "index", "schedule", "subgroups"};
+  d.options = {"device", "f16", "for", "groups", "index", "schedule", "subgroups"};
   // OpenCL C: division within 2.5 ULP, square roots within 3.
   d.allowances.relaxed_division = true;
   d.kernel_language = {"OpenCL C", ".cl"};

@@ -23,7 +23,7 @@ Description describe_vulkan() {
   d.limits.buffer_alignment = 256;
   d.features = f32_features();
   d.features.local_memory = true;
-  d.options = {"device", "for", "groups", "schedule", "subgroups", "validation"};
+  d.options = {"device", "f16", "for", "groups", "schedule", "subgroups", "validation"};
   // GLSL: division within 2.5 ULP, inverse square roots within 2.
   d.allowances.relaxed_division = true;
   d.kernel_language = {"GLSL", ".comp"};
