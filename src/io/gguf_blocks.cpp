@@ -158,12 +158,13 @@ void unpack_q6_k(const std::byte* block, int8_t* levels, float* scales, float*) 
   }
 }
 
+constexpr std::array<int8_t, 16> kIq4NlLevels = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                                 1,    13,   25,  38,  53,  69,  89,  113};
+
 void unpack_iq4_nl(const std::byte* block, int8_t* levels, float* scales, float*) {
-  constexpr std::array<int8_t, 16> kLevels = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                              1,    13,   25,  38,  53,  69,  89,  113};
   *scales = f16_at(block);
   for (int64_t i = 0; i < kSmall; ++i) {
-    levels[i] = kLevels[static_cast<size_t>(nibble(block + 2, i, kSmall / 2))];
+    levels[i] = kIq4NlLevels[static_cast<size_t>(nibble(block + 2, i, kSmall / 2))];
   }
 }
 
@@ -234,6 +235,8 @@ std::string_view gguf_type_name(uint32_t id) {
   }
   return {};
 }
+
+std::span<const int8_t> iq4_nl_levels() { return kIq4NlLevels; }
 
 void dequantize_gguf(const GgufType& type, const std::byte* bytes, std::span<float> elements) {
   if (type.plain == DType::kF32) {

@@ -40,6 +40,9 @@ const GgufType* find_gguf_type(uint32_t id);
 // The name of a known type, also of one that is not read ("IQ2_XXS"); empty if it is unknown.
 std::string_view gguf_type_name(uint32_t id);
 
+// The values of IQ4_NL's levels, ascending.
+std::span<const int8_t> iq4_nl_levels();
+
 // Widens whole blocks, as the package gguf computes them in f32: `bytes` has elements.size() /
 // type.elements of them.
 void dequantize_gguf(const GgufType& type, const std::byte* bytes, std::span<float> elements);

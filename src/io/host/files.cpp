@@ -5,44 +5,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "base/strings.h"
+#include "io/host/atomic_file.h"
 #include "io/host/descriptor.h"
 #include "io/host/mapped_ranges.h"
 
 namespace tapml {
 
 namespace {
-
-bool out_of_space(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
-
-Error write_error(const std::string& path, int error) {
-  if (out_of_space(error)) {
-    return platform_error(PlatformFault::kOutOfMemory, "the disk is full: cannot write " + path,
-                          path, "free some space, or write elsewhere");
-  }
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
-  // Kernel file systems report "no such file" when creating files is not allowed.
-  std::error_code ignored;
-  const bool missing = error == ENOENT || error == ENOTDIR;
-  if (missing && !std::filesystem::is_directory(folder, ignored)) {
-    return user_error("cannot write " + path + ": its folder does not exist", path,
-                      "an existing folder", folder, "make the folder first");
-  }
-  if (error == EISDIR || error == EEXIST || error == ENOTEMPTY) {
-    return user_error("cannot write " + path + ": it is a folder", path, "the path of a file",
-                      "a folder");
-  }
-  return user_error("cannot write " + path, path, "a folder that can be written",
-                    std::strerror(error));
-}
 
 Error read_error(const std::string& path, int error) {
   if (error == ENOENT || error == ENOTDIR) {
@@ -70,16 +45,6 @@ Result<OpenFile> open_regular(const std::string& path) {
   }
   file.size = static_cast<size_t>(info.st_size);
   return file;
-}
-
-// A name beside `path` that no other writer uses: the counter distinguishes those of this process,
-// the process id those of others.
-std::string temporary_name(const std::string& path) {
-  static std::atomic<unsigned> counter{0};
-  std::filesystem::path whole(path);
-  std::string name = "." + whole.filename().string() + ".tmp-" + std::to_string(::getpid()) + "-" +
-                     std::to_string(counter.fetch_add(1));
-  return (whole.parent_path() / name).string();
 }
 
 }  // namespace
@@ -125,35 +90,13 @@ Status write_file_atomic(const std::string& path, std::span<const std::byte> byt
 
 Status write_pieces_atomic(const std::string& path,
                            std::span<const std::span<const std::byte>> pieces) {
-  struct stat existing = {};
-  if (::stat(path.c_str(), &existing) == 0 && S_ISDIR(existing.st_mode)) {
-    return fail(write_error(path, EISDIR));
-  }
-  std::string temporary = temporary_name(path);
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) return fail(write_error(path, errno));
-  int error = 0;
-  for (size_t i = 0; i < pieces.size() && error == 0; ++i) error = write_all(file.get(), pieces[i]);
-  if (error == 0 && ::fsync(file.get()) != 0) error = errno;
-  int close_error = file.close();
-  if (error == 0) error = close_error;
-  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (error != 0) {
-    ::unlink(temporary.c_str());
-    return fail(write_error(path, error));
-  }
-  return {};
+  TAPML_ASSIGN(const auto file, AtomicFile::create(path));
+  for (const std::span<const std::byte> piece : pieces) TAPML_TRY(file->write(piece));
+  return file->commit();
 }
 
 Status check_writable(const std::string& path) {
-  struct stat existing = {};
-  if (::stat(path.c_str(), &existing) == 0 && S_ISDIR(existing.st_mode)) {
-    return fail(write_error(path, EISDIR));
-  }
-  std::string temporary = temporary_name(path);
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) return fail(write_error(path, errno));
-  ::unlink(temporary.c_str());
+  TAPML_ASSIGN(const auto file, AtomicFile::create(path));
   return {};
 }
 
@@ -166,7 +109,9 @@ Status make_folder(const std::string& path) {
   std::filesystem::create_directories(path, error);
   bool is_folder = !error && std::filesystem::is_directory(path, error);
   if (is_folder) return {};
-  if (error && out_of_space(error.value())) return fail(write_error(path, error.value()));
+  if (error == std::errc::no_space_on_device || error.value() == EDQUOT) {
+    return fail(write_error(path, error.value()));
+  }
   return fail(user_error("cannot make the folder " + path, path, "a path where folders can be made",
                          error ? error.message() : "a file of that name"));
 }
