@@ -316,6 +316,7 @@ void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
   config.rope = read_rope(json, defaults, config, notes);
   config.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", defaults.tied_embeddings));
   config.activation = read_activation(json, defaults, notes);
+  notes.fields = config;
 }
 
 void read_layer_rotations(const JsonObjectReader& json, DecoderConfig& config, RopeConfig& local,
@@ -330,6 +331,7 @@ void read_layer_rotations(const JsonObjectReader& json, DecoderConfig& config, R
   };
   read("full_attention", config.rope);
   read("sliding_attention", local);
+  notes.fields = config;
 }
 
 void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
@@ -353,6 +355,7 @@ void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defau
                                  "is false: scores without a scale are not supported", "true"));
   }
   refuse_set(json, "add_cross_attention", "is true: cross attention is not supported");
+  notes.fields = config;
 }
 
 int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, int64_t fallback) {

@@ -52,6 +52,8 @@ struct DecoderConfig {
 struct ConfigNotes {
   std::vector<std::string> defaulted;  // "hidden_size (4096)": fields that got their default
   std::vector<std::string> warnings;   // one sentence for each contradiction between fields
+  // What read_decoder() or read_gpt_decoder() has read, without what only one architecture has.
+  std::optional<DecoderConfig> fields = {};
 };
 
 // The kinds of "rope_scaling" that an architecture's published code knows, beside "default".

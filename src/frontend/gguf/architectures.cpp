@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "frontend/gguf/export_fields.h"
 #include "frontend/gguf/rope_factors.h"
 #include "ir/exceptions.h"
 
@@ -13,6 +14,7 @@ namespace tapml::frontend {
 namespace {
 
 using enum GgufChange;
+using enum GgufFieldKind;
 
 // Most decoders, as Hugging Face names their parts.
 constexpr GgufName kDecoder[] = {
@@ -186,7 +188,7 @@ constexpr GgufField kNormEps[] = {{".attention.layer_norm_epsilon", "norm_eps"}}
 constexpr GgufField kNormEpsilon[] = {{".attention.layer_norm_epsilon", "norm_epsilon"}};
 constexpr GgufField kRmsNormEps[] = {{".attention.layer_norm_epsilon", "rms_norm_eps"}};
 constexpr GgufField kCohere[] = {{".attention.layer_norm_epsilon", "layer_norm_eps"},
-                                 {".logit_scale", "logit_scale"}};
+                                 {".logit_scale", "logit_scale", kNumber, 0.0625}};
 constexpr GgufField kGpt[] = {{".attention.layer_norm_epsilon", "layer_norm_epsilon"},
                               {".embedding_length", "n_embd"},
                               {".block_count", "n_layer"},
@@ -195,23 +197,25 @@ constexpr GgufField kGpt[] = {{".attention.layer_norm_epsilon", "layer_norm_epsi
                               {".feed_forward_length", "n_inner"}};
 constexpr GgufField kNeox[] = {{".attention.layer_norm_epsilon", "layer_norm_eps"},
                                {".rope.freq_base", "rotary_emb_base"},
-                               {".use_parallel_residual", "use_parallel_residual"}};
+                               {".use_parallel_residual", "use_parallel_residual", kFlag, 1}};
 constexpr GgufField kStableLm[] = {{".attention.layer_norm_epsilon", "layer_norm_eps"},
-                                   {".use_parallel_residual", "use_parallel_residual"}};
+                                   {".use_parallel_residual", "use_parallel_residual", kFlag, 0}};
 constexpr GgufField kExpertFields[] = {
-    {".expert_count", "num_experts"},
-    {".expert_used_count", "num_experts_per_tok"},
-    {".expert_feed_forward_length", "moe_intermediate_size"},
-    {".expert_shared_feed_forward_length", "shared_expert_intermediate_size"}};
-constexpr GgufField kGemma2Fields[] = {{".attn_logit_softcapping", "attn_logit_softcapping"},
-                                       {".final_logit_softcapping", "final_logit_softcapping"}};
-constexpr GgufField kGemma3Fields[] = {{".final_logit_softcapping", "final_logit_softcapping"},
-                                       {".rope.freq_base_swa", "rope_local_base_freq"}};
-constexpr GgufField kOlmo[] = {{".attention.clamp_kqv", "clip_qkv"}};
-constexpr GgufField kGranite[] = {{".embedding_scale", "embedding_multiplier"},
-                                  {".residual_scale", "residual_multiplier"},
-                                  {".attention.scale", "attention_multiplier"},
-                                  {".logit_scale", "logits_scaling"}};
+    {".expert_count", "num_experts", kInteger},
+    {".expert_used_count", "num_experts_per_tok", kInteger},
+    {".expert_feed_forward_length", "moe_intermediate_size", kInteger},
+    {".expert_shared_feed_forward_length", "shared_expert_intermediate_size", kInteger}};
+constexpr GgufField kGemma2Fields[] = {
+    {".attn_logit_softcapping", "attn_logit_softcapping", kNumber, 50},
+    {".final_logit_softcapping", "final_logit_softcapping", kNumber, 30}};
+constexpr GgufField kGemma3Fields[] = {
+    {".final_logit_softcapping", "final_logit_softcapping", kNumber},
+    {".rope.freq_base_swa", "rope_local_base_freq", kNumber}};
+constexpr GgufField kOlmo[] = {{".attention.clamp_kqv", "clip_qkv", kNumber}};
+constexpr GgufField kGranite[] = {{".embedding_scale", "embedding_multiplier", kNumber, 1},
+                                  {".residual_scale", "residual_multiplier", kNumber, 1},
+                                  {".attention.scale", "attention_multiplier", kNumber, 1},
+                                  {".logit_scale", "logits_scaling", kNumber, 1}};
 constexpr GgufField kQwenFields[] = {{".attention.layer_norm_rms_epsilon", "layer_norm_epsilon"},
                                      {".rope.freq_base", "rotary_emb_base"},
                                      {".context_length", "seq_length"}};
@@ -222,7 +226,7 @@ constexpr GgufField kChatGlmFields[] = {{".block_count", "num_layers"},
                                         {".attention.head_count_kv", "multi_query_group_num"},
                                         {".context_length", "seq_length"}};
 constexpr GgufField kLfm2Fields[] = {{".attention.layer_norm_rms_epsilon", "norm_eps"},
-                                     {".shortconv.l_cache", "conv_L_cache"}};
+                                     {".shortconv.l_cache", "conv_L_cache", kInteger, 3}};
 
 bool has_bias(const GgufFields& fields, const char* part) {
   return fields.tensor("blk.0." + std::string(part) + ".bias") != nullptr;
@@ -443,7 +447,15 @@ void finish_qwen(const GgufFields& fields, Json& config) {
 
 std::span<const GgufArchitecture> gguf_architectures() {
   static constexpr GgufArchitecture kTable[] = {
-      {"llama", "LlamaForCausalLM", "llama", kPaired, kDecoder, {}, finish_llama},
+      {"llama",
+       "LlamaForCausalLM",
+       "llama",
+       kPaired,
+       kDecoder,
+       {},
+       finish_llama,
+       false,
+       write_llama},
       {"qwen2", "Qwen2ForCausalLM", "qwen2", {}, kDecoder},
       {"qwen3", "Qwen3ForCausalLM", "qwen3", {}, kDecoder, {}, finish_qwen3},
       {"qwen2moe", "Qwen2MoeForCausalLM", "qwen2_moe", kExperts, kDecoder, kExpertFields,
@@ -465,11 +477,28 @@ std::span<const GgufArchitecture> gguf_architectures() {
       {"gptneox", "GPTNeoXForCausalLM", "gpt_neox", {}, kGptNeox, kNeox, finish_gptneox},
       {"command-r", "CohereForCausalLM", "cohere", {}, kDecoder, kCohere, finish_cohere},
       {"cohere2", "Cohere2ForCausalLM", "cohere2", {}, kDecoder, kCohere, finish_cohere2},
-      {"olmo", "OlmoForCausalLM", "olmo", kPaired, kDecoder, kOlmo, finish_attention_bias},
-      {"olmo2", "Olmo2ForCausalLM", "olmo2", kNormsAfter, kDecoder, {}, finish_olmo2},
+      {"olmo", "OlmoForCausalLM", "olmo", kPaired, kDecoder, kOlmo, finish_attention_bias, false,
+       write_olmo},
+      {"olmo2",
+       "Olmo2ForCausalLM",
+       "olmo2",
+       kNormsAfter,
+       kDecoder,
+       {},
+       finish_olmo2,
+       false,
+       write_window_layers},
       {"olmoe", "OlmoeForCausalLM", "olmoe", kExperts, kDecoder, kExpertFields, finish_olmoe},
       {"granite", "GraniteForCausalLM", "granite", kPaired, kDecoder, kGranite, finish_biased},
-      {"exaone4", "Exaone4ForCausalLM", "exaone4", kNormsAfter, kDecoder, {}, finish_exaone4},
+      {"exaone4",
+       "Exaone4ForCausalLM",
+       "exaone4",
+       kNormsAfter,
+       kDecoder,
+       {},
+       finish_exaone4,
+       false,
+       write_window_layers},
       {"smollm3", "SmolLM3ForCausalLM", "smollm3", kPaired, kDecoder, {}, finish_biased},
       {"seed_oss", "SeedOssForCausalLM", "seed_oss", kNormsAfter, kDecoder, {}, finish_seed_oss},
       {"arcee", "ArceeForCausalLM", "arcee", kPaired, kDecoder, {}, finish_biased},
@@ -485,9 +514,18 @@ std::span<const GgufArchitecture> gguf_architectures() {
       {"nemotron", "NemotronForCausalLM", "nemotron", kNemotron, kDecoder, kNormEps, finish_biased},
       {"orion", "OrionForCausalLM", "orion", {}, kDecoder, kRmsNormEps},
       {"qwen", "QWenLMHeadModel", "qwen", {}, kQwen, kQwenFields, finish_qwen},
-      {"minicpm", "MiniCPMForCausalLM", "minicpm", kPaired, kDecoder, {}, finish_minicpm},
+      {"minicpm",
+       "MiniCPMForCausalLM",
+       "minicpm",
+       kPaired,
+       kDecoder,
+       {},
+       finish_minicpm,
+       false,
+       write_minicpm},
       {"chatglm", "ChatGLMModel", "chatglm", {}, kChatGlm, kChatGlmFields, finish_chatglm},
-      {"lfm2", "Lfm2ForCausalLM", "lfm2", kLfm2, kDecoder, kLfm2Fields, finish_lfm2, true},
+      {"lfm2", "Lfm2ForCausalLM", "lfm2", kLfm2, kDecoder, kLfm2Fields, finish_lfm2, true,
+       write_lfm2},
   };
   return kTable;
 }
@@ -508,6 +546,29 @@ const GgufName* find_gguf_name(const GgufArchitecture& architecture, std::string
   for (const std::span<const GgufName> names : {architecture.names, architecture.base}) {
     const auto found = std::ranges::find(names, pattern, &GgufName::stored);
     if (found != names.end()) return &*found;
+  }
+  return nullptr;
+}
+
+const GgufName* find_published_name(const GgufArchitecture& architecture,
+                                    std::string_view pattern) {
+  for (const std::span<const GgufName> names : {architecture.names, architecture.base}) {
+    const auto found = std::ranges::find(names, pattern, &GgufName::published);
+    if (found != names.end()) return &*found;
+  }
+  return nullptr;
+}
+
+const GgufArchitecture* find_gguf_architecture_of(std::string_view model_type) {
+  // Those whose files have another architecture's name, which `finish` tells apart, or which are
+  // another architecture under a name of their own.
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"mixtral", "llama"}, {"mistral", "llama"}, {"olmo3", "olmo2"}};
+  const auto other =
+      std::ranges::find(kOthers, model_type, &std::pair<std::string_view, std::string_view>::first);
+  if (other != std::end(kOthers)) model_type = other->second;
+  for (const GgufArchitecture& one : gguf_architectures()) {
+    if (one.model_type == model_type) return &one;
   }
   return nullptr;
 }

@@ -2,6 +2,7 @@
 // names of what the file calls otherwise.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -9,6 +10,9 @@
 #include "io/json.h"
 
 namespace tapml::frontend {
+
+class GgufFieldWriter;
+struct PublishedDecoder;
 
 // What undoes a change that llama.cpp's converter makes to a weight.
 enum class GgufChange : uint8_t {
@@ -28,9 +32,20 @@ struct GgufName {
   GgufChange change = GgufChange::kNone;
 };
 
+// How a published field is written; without one in config.json the file has the default, if there
+// is one.
+enum class GgufFieldKind : uint8_t {
+  kInteger,
+  kNumber,
+  kFlag,
+  kShared,  // DecoderConfig has it
+};
+
 // A key of the metadata (".embedding_length" without the architecture) and its published field.
 struct GgufField {
   std::string_view key, published;
+  GgufFieldKind kind = GgufFieldKind::kShared;
+  std::optional<double> fallback = {};  // the class's default
 };
 
 struct GgufArchitecture {
@@ -42,6 +57,8 @@ struct GgufArchitecture {
   // What else the published configuration has, or has otherwise; may be null.
   void (*finish)(const GgufFields& fields, Json& config) = nullptr;
   bool varies = false;  // fields that differ from layer to layer are up to `finish`
+  // The inverse of `finish`: adds the keys that no rule of a field gives; may be null.
+  void (*write)(const PublishedDecoder& model, GgufFieldWriter& to) = nullptr;
 };
 
 std::span<const GgufArchitecture> gguf_architectures();
@@ -50,5 +67,9 @@ const GgufArchitecture& find_gguf_architecture(const GgufFields& fields);
 // The published name and change of a tensor whose name has the pattern "blk.{}.attn_q"; null if the
 // architecture has no such tensor.
 const GgufName* find_gguf_name(const GgufArchitecture& architecture, std::string_view pattern);
+// The same of a published name with the pattern "model.layers.{}.self_attn.q_proj".
+const GgufName* find_published_name(const GgufArchitecture& architecture, std::string_view pattern);
+// The architecture of files for models of this "model_type"; null if there is none.
+const GgufArchitecture* find_gguf_architecture_of(std::string_view model_type);
 
 }  // namespace tapml::frontend

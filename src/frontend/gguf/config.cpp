@@ -42,9 +42,9 @@ bool differs_by_layer(const GgufFields& fields, std::string_view key) {
 
 void add_fields(std::span<const GgufField> rules, const GgufFields& fields, bool varies,
                 Json& config) {
-  for (const auto& [key, published] : rules) {
-    if (varies && differs_by_layer(fields, key)) continue;
-    if (fields.has(key)) config.set(std::string(published), json_of(fields, key));
+  for (const GgufField& rule : rules) {
+    if (varies && differs_by_layer(fields, rule.key)) continue;
+    if (fields.has(rule.key)) config.set(std::string(rule.published), json_of(fields, rule.key));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "frontend/gguf/pre_tokenizers.h"
 
+#include <algorithm>
 #include <ranges>
 
 #include "base/strings.h"
@@ -108,6 +109,20 @@ const PreTokenizer* find_pre_tokenizer(std::string_view name) {
   }
   return nullptr;
 }
+
+const PreTokenizer* find_pre_tokenizer(std::span<const std::string> splits, bool composes,
+                                       bool ignores_merges) {
+  const PreTokenizer* other = nullptr;
+  for (const PreTokenizer& one : kPreTokenizers) {
+    if (one.ignores_merges != ignores_merges || !std::ranges::equal(one.splits, splits)) continue;
+    if (one.composes == composes) return &one;
+    if (!other) other = &one;
+  }
+  return other;
+}
+
+std::string_view gpt2_words() { return kGpt2Words; }
+std::string_view single_digits() { return kDigit; }
 
 std::string pre_tokenizer_names() {
   return join(kPreTokenizers, [](const PreTokenizer& one) { return one.name; });

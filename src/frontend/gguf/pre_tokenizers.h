@@ -19,6 +19,13 @@ struct PreTokenizer {
 
 // null if it is unknown. An empty name is "default".
 const PreTokenizer* find_pre_tokenizer(std::string_view name);
+// One whose splits and merges are these, with the same normalization if there is one; null if there
+// is none.
+const PreTokenizer* find_pre_tokenizer(std::span<const std::string> splits, bool composes,
+                                       bool ignores_merges);
+// The splits of GPT-2, which are the "ByteLevel" pre-tokenizer's own, and of single digits.
+std::string_view gpt2_words();
+std::string_view single_digits();
 // "default, llama-bpe, ...".
 std::string pre_tokenizer_names();
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "frontend/gguf/row_order.h"
 #include "ir/exceptions.h"
 
 namespace tapml::frontend {
@@ -41,23 +42,6 @@ std::string fill_layer(std::string_view pattern, const std::string& layer) {
   if (at == pattern.npos) return std::string(pattern);
   return std::string(pattern.substr(0, at)) + layer + std::string(pattern.substr(at + 2));
 }
-
-// The order of a weight's rows: where each published one is stored.
-struct RowOrder {
-  GgufChange change = GgufChange::kNone;
-  int64_t heads = 1, width = 0;  // rows of a head
-
-  int64_t stored(int64_t row) const {
-    if (width == 0) return row;
-    const int64_t in_head = row % width;
-    if (change == GgufChange::kByPart) {  // `row` is of head, part, element
-      const int64_t head = row / width / 3, part = row / width % 3;
-      return (part * heads + head) * width + in_head;
-    }
-    const int64_t head = row / width, half = width / 2;
-    return head * width + in_head % half * 2 + in_head / half;
-  }
-};
 
 // Tensors that the configuration is made of, and tables that follow from it.
 bool is_of_configuration(std::string_view name) {

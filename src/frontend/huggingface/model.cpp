@@ -9,6 +9,7 @@
 #include "frontend/gguf/model.h"
 #include "frontend/huggingface/folder.h"
 #include "frontend/huggingface/foreign.h"
+#include "frontend/huggingface/tied_head.h"
 #include "frontend/huggingface/weights.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
@@ -60,15 +61,6 @@ std::string mismatch_hint(const HuggingFaceConfig& config) {
   return "fields missing in config.json got their published defaults: " + join(config.defaulted);
 }
 
-bool same_values(const HostTensor& a, const HostTensor& b) {
-  if (a.shape() != b.shape()) return false;
-  if (a.dtype() == b.dtype()) return std::ranges::equal(a.bytes(), b.bytes());
-  for (int64_t i = 0; i < a.size(); ++i) {
-    if (a.at_f64(i) != b.at_f64(i)) return false;
-  }
-  return true;
-}
-
 void check_pooling(const HuggingFaceConfig& config, const PoolingChoice& choice) {
   if (config.encoder || !choice.given()) return;
   throw_user("only an encoder makes a vector of a text: this model continues texts", "--pooling",
@@ -97,12 +89,7 @@ std::vector<std::string> unused_weights(const HuggingFaceConfig& config, const W
 
 // If files have a separate head although embeddings are tied, transformers 5 uses it.
 void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
-  if (model.config.encoder || !model.config.model.tied_embeddings) return;
-  const auto head = files.tensors.find(files.stored_name(model.config.model.head + ".weight"));
-  const auto embedding =
-      files.tensors.find(files.stored_name(model.config.model.embedding + ".weight"));
-  if (head == files.tensors.end() || embedding == files.tensors.end()) return;
-  if (same_values(head->second, embedding->second)) return;
+  if (!has_other_head(model.config, files)) return;
   model.config.model.tied_embeddings = false;
   model.warnings.push_back(
       "config.json sets tie_word_embeddings, but " + model.config.model.head +
