@@ -5,6 +5,7 @@
 #include "abi/model_interface.h"
 #include "abi/platforms.h"
 #include "app/cached_compile.h"
+#include "app/end_tokens.h"
 #include "app/executable.h"
 #include "app/platforms.h"
 #include "base/clock.h"
@@ -32,18 +33,6 @@ namespace {
 
 void log_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) log_warning(warning);
-}
-
-// The tokens that end a text, according to the folder's configuration files.
-std::vector<int32_t> read_eos_of(const std::string& folder) {
-  if (frontend::is_gguf_model(folder)) return frontend::gguf_eos(folder);
-  const std::string generation = folder + "/generation_config.json";
-  if (std::filesystem::exists(generation)) {
-    auto eos = frontend::parse_generation_eos(unwrap(read_text_file(generation)), generation);
-    if (eos) return *eos;
-  }
-  const std::string config = folder + "/config.json";
-  return frontend::parse_config(unwrap(read_text_file(config)), config).eos;
 }
 
 // Checks a path that is not an executable: a file is not a model either.
@@ -129,7 +118,7 @@ CompiledModel load_compiled(const std::string& model, const std::string& folder,
   if (before_weights) before_weights(file);
   std::string from = model_folder(file, model, folder);
   auto weights = load_source_weights(file, from);
-  std::vector<int32_t> eos = read_eos_of(from);
+  std::vector<int32_t> eos = read_end_tokens(from);
   Tokenizer tokenizer = load_tokenizer(from);
   return {std::move(file), std::move(weights), std::move(eos), std::move(tokenizer),
           std::move(from)};

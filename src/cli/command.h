@@ -65,6 +65,7 @@ void add_serve(Registration registration);
 void add_web(Registration registration);
 void add_embed(Registration registration);
 void add_compile(Registration registration);
+void add_export(Registration registration);
 void add_opt(Registration registration);
 void add_exec(Registration registration);
 void add_cache(Registration registration);

@@ -12,6 +12,7 @@ void add_commands(Registration registration) {
   add_web(registration);
   add_embed(registration);
   add_compile(registration);
+  add_export(registration);
   add_opt(registration);
   add_exec(registration);
   add_check_import(registration);

@@ -112,6 +112,8 @@ constexpr OptionRow kRows[] = {
 
     {"--output", kOutput, "PATH"},
     {"--package", kOutput, "DIR"},
+    {"--gguf", kOutput, "FILE"},
+    {"--type", kOutput, "TYPE"},
     {"--report", kOutput, "DIR"},
     {"--junit", kOutput, "FILE"},
     {"--markdown", kOutput, "FILE"},
