@@ -11,7 +11,7 @@
 namespace tapml {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) {
+std::span<const std::byte> piece_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
@@ -24,9 +24,9 @@ TEST(AtomicFile, AppearsOnceItIsWhole) {
   const std::string path = folder / "file";
   {
     const auto file = unwrap(AtomicFile::create(path));
-    unwrap(file->write(bytes_of("one ")));
+    unwrap(file->write(piece_of("one ")));
     EXPECT_FALSE(std::filesystem::exists(path));
-    unwrap(file->write(bytes_of("two")));
+    unwrap(file->write(piece_of("two")));
     unwrap(file->commit());
     EXPECT_EQ(unwrap(read_text_file(path)), "one two");
   }
@@ -40,7 +40,7 @@ TEST(AtomicFile, LeavesNothingAndTheOldFile) {
   unwrap(write_text_atomic(path, "old"));
   {
     const auto file = unwrap(AtomicFile::create(path));
-    unwrap(file->write(bytes_of("half")));
+    unwrap(file->write(piece_of("half")));
   }
   EXPECT_EQ(unwrap(read_text_file(path)), "old");
   EXPECT_EQ(files_in(folder / ""), 1);
