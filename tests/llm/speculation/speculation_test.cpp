@@ -32,8 +32,6 @@ std::unique_ptr<runtime::Session> open_processor() {
 // A toy decoder on the processor.
 class Compiled {
  public:
-  explicit Compiled(unsigned seed, int64_t window = 0)
-      : Compiled(testing::toy_decoder(seed, window)) {}
   explicit Compiled(ToyDecoder decoder)
       : model(std::move(decoder)),
         session_(open_processor()),
@@ -49,6 +47,14 @@ class Compiled {
   std::unique_ptr<runtime::Session> session_;
   std::shared_ptr<const Executable> executable_;
 };
+
+// The decoder of a seed, compiled once for all tests.
+const Compiled& toy(unsigned seed, int64_t window = 0) {
+  static std::map<std::pair<unsigned, int64_t>, std::unique_ptr<Compiled>> kept;
+  std::unique_ptr<Compiled>& one = kept[{seed, window}];
+  if (!one) one = std::make_unique<Compiled>(testing::toy_decoder(seed, window));
+  return *one;
+}
 
 std::unique_ptr<Speculation> speculation_of(Result<std::unique_ptr<Proposer>> proposer,
                                             const SpeculationOptions& options = {.keep = true}) {
@@ -82,7 +88,7 @@ void expect_greedy(const ToyDecoder& model, Engine& engine, Speculation& specula
 }
 
 TEST(Speculation, ADraftThatIsTheModelIsAcceptedAlways) {
-  const Compiled compiled(1);
+  const Compiled& compiled = toy(1);
   auto engine = compiled.engine(), draft = compiled.engine();
   auto speculation = speculation_of(DraftModel::create(*draft, engine->model()));
   expect_greedy(compiled.model, *engine, *speculation);
@@ -94,7 +100,7 @@ TEST(Speculation, ADraftThatIsTheModelIsAcceptedAlways) {
 }
 
 TEST(Speculation, AnotherDraftChangesNoToken) {
-  const Compiled compiled(1), other(2);
+  const Compiled &compiled = toy(1), &other = toy(2);
   auto engine = compiled.engine(), draft = other.engine();
   for (const int64_t tokens : {1, 4, 16}) {
     auto speculation = speculation_of(DraftModel::create(*draft, engine->model()),
@@ -105,7 +111,7 @@ TEST(Speculation, AnotherDraftChangesNoToken) {
 }
 
 TEST(Speculation, LookupChangesNoToken) {
-  const Compiled compiled(3);
+  const Compiled& compiled = toy(3);
   auto engine = compiled.engine();
   for (const int64_t matched : {1, 3}) {
     auto speculation = speculation_of(Lookup::create(matched));
@@ -115,8 +121,8 @@ TEST(Speculation, LookupChangesNoToken) {
 
 // Of a draft and of lookup, with a cache that uses pages again.
 TEST(Speculation, WorksInAWindow) {
-  const Compiled compiled(5, 6);
-  const Compiled other(2);
+  const Compiled& compiled = toy(5, 6);
+  const Compiled& other = toy(2);
   auto draft = other.engine();
   for (const EngineOptions& options : {EngineOptions{}, {.capacity = 12, .first_capacity = 1}}) {
     auto engine = compiled.engine(options);
@@ -130,7 +136,7 @@ TEST(Speculation, WorksInAWindow) {
 
 // The cache is fragmented, the draft's context shorter, and the text fills the model's.
 TEST(Speculation, TextsMayFillTheContext) {
-  const Compiled compiled(1), other(2);
+  const Compiled &compiled = toy(1), &other = toy(2);
   auto engine = compiled.engine({.fragmented = true}), draft = other.engine({.capacity = 40});
   auto speculation = speculation_of(DraftModel::create(*draft, engine->model()));
   GenerateOptions options;
@@ -146,7 +152,7 @@ TEST(Speculation, TextsMayFillTheContext) {
 }
 
 TEST(Speculation, TextsEndAndContinueAsWithoutIt) {
-  const Compiled compiled(1);
+  const Compiled& compiled = toy(1);
   auto engine = compiled.engine(), draft = compiled.engine();
   auto speculation = speculation_of(DraftModel::create(*draft, engine->model()));
   const Tokens prompt = {4, 9};
@@ -175,7 +181,7 @@ TEST(Speculation, TextsEndAndContinueAsWithoutIt) {
 }
 
 TEST(Speculation, KeepsTheLogitsOfTheText) {
-  const Compiled compiled(1), other(2);
+  const Compiled &compiled = toy(1), &other = toy(2);
   auto engine = compiled.engine(), draft = other.engine();
   auto speculation = speculation_of(DraftModel::create(*draft, engine->model()));
   GenerateOptions options;
@@ -195,7 +201,7 @@ TEST(Speculation, KeepsTheLogitsOfTheText) {
 
 // With a constraint that depends on the text: no token twice in a row, and never above 20.
 TEST(Speculation, ConstraintsFollowTheText) {
-  const Compiled compiled(1), other(2);
+  const Compiled &compiled = toy(1), &other = toy(2);
   auto engine = compiled.engine(), draft = other.engine();
   auto speculation = speculation_of(DraftModel::create(*draft, engine->model()));
   for (const double temperature : {0.0, 1.0}) {
@@ -227,7 +233,7 @@ TEST(Speculation, ConstraintsFollowTheText) {
 
 // Tokens that nothing drew at random leave the text of a seed as it is.
 TEST(Speculation, LookupKeepsTheTextOfASeed) {
-  const Compiled compiled(3);
+  const Compiled& compiled = toy(3);
   auto engine = compiled.engine();
   auto speculation = speculation_of(Lookup::create(1));
   GenerateOptions options;
@@ -296,11 +302,12 @@ std::map<Tokens, double> continuations(const ToyDecoder& model, const Tokens& pr
 
 // The frequencies of texts of four tokens, of which a draft model proposes the second and third.
 TEST(Speculation, DrawnTextsHaveTheModelsDistribution) {
-  const Compiled compiled(1), other(similar_to(compiled.model));
+  const Compiled& compiled = toy(1);
+  const Compiled other(similar_to(compiled.model));
   auto engine = compiled.engine(), draft = other.engine();
   auto speculation = speculation_of(DraftModel::create(*draft, engine->model()));
   const Tokens prompt = {7, 8, 9};
-  constexpr int kTexts = 4000;
+  constexpr int kTexts = 3000;
   std::map<Tokens, int> found;
   GenerateOptions options;
   options.max_tokens = 4;
@@ -336,7 +343,7 @@ TEST(Speculation, DrawnTextsHaveTheModelsDistribution) {
 }
 
 TEST(Speculation, ASeedDeterminesTheText) {
-  const Compiled compiled(1), other(2);
+  const Compiled &compiled = toy(1), &other = toy(2);
   auto engine = compiled.engine(), draft = other.engine();
   // It measures, and stays on.
   auto speculation = speculation_of(DraftModel::create(*draft, engine->model()), {});
@@ -367,7 +374,7 @@ TEST(Speculation, RefusesStateThatForgetsNothing) {
     testing::expect_parts(result.error(), parts);
   };
   auto recurrent = engine_of(testing::toy_recurrent_model(1));
-  const Compiled compiled(1), window(1, 6);
+  const Compiled &compiled = toy(1), &window = toy(5, 6);
   auto engine = compiled.engine(), windowed = window.engine();
   expect(DraftModel::create(*recurrent, engine->model()), {"draft model", "recurrent state"});
   expect(DraftModel::create(*windowed, engine->model()), {"draft model", "window", "--lookup"});
