@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "llm/speculation/speculation.h"
 #include "llm/stop_texts.h"
 
 namespace tapml::llm {
@@ -96,6 +97,7 @@ Result<Answer> ChatSession::answer(const std::vector<int32_t>& prompt,
   generate.max_tokens = options.max_tokens;
   generate.eos = end_tokens_;
   generate.sampler = options.sampler;
+  generate.speculation = options.speculation;
   if (mask) generate.constrain = [&](std::span<float> logits) { mask->apply(logits); };
   const double start = seconds_now();
   generate.on_token = [&](int32_t token) {
@@ -128,6 +130,7 @@ Result<Answer> ChatSession::answer(const std::vector<int32_t>& prompt,
   answer.end =
       run ? answer_end_of(run->reason, is_complete || stop.stopped()) : AnswerEnd::kCancelled;
   if (run) answer.decode_steps = run->decode_steps;
+  if (options.speculation) answer.speculation = options.speculation->counts();
   if (!run && !answer.tokens.empty()) answer.decode_steps = std::ssize(answer.tokens) - 1;
   const double seconds = seconds_now() - start;
   if (answer.tokens.empty()) answer.prefill_seconds = seconds;

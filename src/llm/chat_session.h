@@ -28,6 +28,7 @@ struct AnswerOptions {
   std::function<bool(std::string_view text)> on_text;
   // Receives each token of the answer, before its text; may be empty.
   std::function<void(int32_t token)> on_token;
+  Speculation* speculation = nullptr;  // as in GenerateOptions
 };
 
 enum class AnswerEnd : uint8_t { kEndToken, kStopText, kMaxTokens, kContextFull, kCancelled };
@@ -43,6 +44,7 @@ struct Answer {
   double prefill_seconds = 0;
   double decode_seconds = 0;
   int64_t decode_steps = 0;
+  SpeculationCounts speculation;
 };
 
 // Not thread-safe. The engine, the tokenizer and the template outlive the session; the engine is

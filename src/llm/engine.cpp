@@ -302,6 +302,8 @@ Result<int32_t> Engine::sample(const Tensor& logits) {
   return token;
 }
 
+Result<HostTensor> Engine::download(const Tensor& logits) { return state_->bytes_of(logits); }
+
 Status Engine::check_logits(const HostTensor& logits) {
   const auto width = static_cast<size_t>(state_->model.vocabulary);
   const std::span<const float> values = logits.values<float>();

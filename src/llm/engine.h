@@ -12,10 +12,13 @@
 #include "base/work.h"
 #include "llm/page_table.h"
 #include "llm/sampler.h"
+#include "llm/speculation/counts.h"
 #include "llm/text_inputs.h"
 #include "runtime/local_virtual_machine.h"
 
 namespace tapml::llm {
+
+class Speculation;
 
 struct EngineOptions {
   // Tokens that the cache can hold for a text, at most the model's context; 0: that. A text may be
@@ -53,6 +56,9 @@ struct GenerateOptions {
   std::function<void(std::span<float> logits)> constrain;
   // Receives each generated token except the stop token; false ends the text.
   std::function<bool(int32_t token)> on_token;
+  // Proposes tokens, which one call checks together; null: each token is a call of `decode`. For
+  // one text only. UserError for a model with recurrent state, which cannot forget refused tokens.
+  Speculation* speculation = nullptr;
 };
 
 enum class StopReason : uint8_t { kEos, kMaxTokens, kContextFull, kCaller, kNotFinite };
@@ -67,7 +73,8 @@ struct Generation {
   HostTensor logits;
   double prefill_seconds = 0;  // until the first token is known
   double decode_seconds = 0;   // of the tokens after it
-  int64_t decode_steps = 0;
+  int64_t decode_steps = 0;    // the number of these tokens, with the stop token
+  SpeculationCounts speculation;
 };
 
 // Every method runs the executable's functions in a VM; in this process through its call point,
@@ -151,6 +158,8 @@ class Engine {
   // runs again, observed, and the error names the first kernel and layers whose output is not
   // finite; if the cause is in the cache, all calls of the sequence run again.
   Result<int32_t> sample(const runtime::Tensor& logits);
+  // The bytes of the logits of the last call, which a remote VM has sent along.
+  Result<HostTensor> download(const runtime::Tensor& logits);
   // The same error for the first such row in the result of logits_all().
   Status check_logits(const HostTensor& logits);
   // Sets the parameters of sample(), with a new generator.
@@ -194,6 +203,7 @@ class Engine {
   class Generator;
   class BatchGenerator;
   class MixedBatch;
+  class Verification;
   std::unique_ptr<State> state_;
 };
 

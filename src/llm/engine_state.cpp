@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "llm/speculation/accept.h"
+
 namespace tapml::llm {
 
 using runtime::Tensor;
@@ -381,26 +383,50 @@ Result<int32_t> Engine::State::choose(const Tensor& logits) {
 }
 
 Result<int32_t> Engine::State::choose_on_host(const Tensor& logits, const Constrain& constrain) {
-  TAPML_ASSIGN(HostTensor row, bytes_of(logits));
-  if (generator_of != session.generation()) {  // a restore replaced it
-    TAPML_ASSIGN(generator, runtime::download(*sampler_state.tensor()));
-    generator_of = session.generation();
+  TAPML_ASSIGN(const HostTensor row, bytes_of(logits));
+  TAPML_TRY(read_generator());
+  TAPML_ASSIGN(const int32_t token, take_token(row.values<float>(), constrain));
+  if (token >= 0) TAPML_TRY(write_generator());
+  return token;
+}
+
+Result<int32_t> Engine::State::take_token(std::span<const float> row, const Constrain& constrain,
+                                          const Drawn* drawn) {
+  const auto choose = [&]() -> Result<int32_t> {
+    if (!drawn) return sample_token(row, sampler, generator);
+    TAPML_ASSIGN(const Candidates wanted, candidates_of(row, sampler));
+    return accept_or_redraw(wanted, drawn->from, drawn->token, generator);
+  };
+  const bool is_constrained = constrain && llm::check_logits(row);
+  std::vector<float> left;
+  if (is_constrained) {
+    left.assign(row.begin(), row.end());
+    constrain(left);
+    row = left;
   }
-  const bool is_constrained = constrain && llm::check_logits(row.values<float>());
-  if (is_constrained) constrain(row.mutable_values<float>());
-  Result<int32_t> token = sample_token(row.values<float>(), sampler, generator);
+  const Result<int32_t> token = choose();
   if (!token && is_constrained) {
     return fail(user_error("no token of the vocabulary continues the text as the grammar says",
                            "grammar", "a grammar of texts that the tokenizer can write",
                            "none of " + std::to_string(model.vocabulary) + " tokens",
                            "simplify the grammar, or leave it out"));
   }
-  if (!token) return -1;
-  if (sampler.temperature > 0) {
-    TAPML_ASSIGN(Tensor advanced, runtime::upload(session, generator));
-    sampler_state = std::move(advanced);
-  }
-  return token;
+  return token ? *token : -1;
+}
+
+Status Engine::State::read_generator() {
+  if (generator_of == session.generation()) return {};
+  // A restore replaced it.
+  TAPML_ASSIGN(generator, runtime::download(*sampler_state.tensor()));
+  generator_of = session.generation();
+  return {};
+}
+
+Status Engine::State::write_generator() {
+  if (sampler.temperature == 0) return {};
+  TAPML_ASSIGN(Tensor advanced, runtime::upload(session, generator));
+  sampler_state = std::move(advanced);
+  return {};
 }
 
 bool Engine::State::draws() const {

@@ -144,6 +144,18 @@ struct Engine::State {
   // leaves none.
   using Constrain = std::function<void(std::span<float>)>;
   Result<int32_t> choose_on_host(const runtime::Tensor& logits, const Constrain& constrain = {});
+  // A proposed token, and what it was drawn from.
+  struct Drawn {
+    int32_t token;
+    const Candidates& from;
+  };
+  // The same for one row of logits; `drawn`, if given, is accepted or refused. Advances `generator`
+  // alone.
+  Result<int32_t> take_token(std::span<const float> row, const Constrain& constrain,
+                             const Drawn* drawn = nullptr);
+  // Before and after the host draws: `generator` is that of the session, and becomes it.
+  Status read_generator();
+  Status write_generator();
   // Whether the model itself draws at random: it has the function, and the device has f64.
   bool draws() const;
   // The model's `draw`: a token for each row of the logits, -1 for a row without one. Advances

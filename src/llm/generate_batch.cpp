@@ -159,6 +159,10 @@ Result<std::vector<Generation>> Engine::generate_batch(
   if (options.constrain) {
     return fail(user_error("one text only can be constrained", "constrain", "generate()"));
   }
+  if (options.speculation) {
+    return fail(
+        user_error("tokens can be proposed for one text only", "speculation", "generate()"));
+  }
   reset();
   TAPML_TRY(set_sampler(options.sampler));
   return BatchGenerator(*state_, options).run(prompts);

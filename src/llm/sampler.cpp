@@ -76,16 +76,6 @@ Result<int32_t> most_likely_token(std::span<const float> logits) {
   return static_cast<int32_t>(std::ranges::find(logits, value) - logits.begin());
 }
 
-// The next number in [0, 1) of a generator.
-double draw_unit(HostTensor& state) {
-  const auto values = state.mutable_values<int64_t>();
-  const auto key = static_cast<uint64_t>(values[0]);
-  const auto counter = static_cast<uint64_t>(values[1]);
-  values[1] = static_cast<int64_t>(counter + 1);
-  return RandomStream({static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)}, 2 * counter)
-      .unit();
-}
-
 }  // namespace
 
 Status check_sampler_options(const SamplerOptions& options) {
@@ -151,10 +141,22 @@ Status check_logits(std::span<const float> logits) {
   return {};
 }
 
-Result<int32_t> sample_token(std::span<const float> logits, const SamplerOptions& options,
-                             HostTensor& state) {
-  TAPML_TRY(check_sampler_options(options));
-  if (options.temperature == 0) return most_likely_token(logits);
+double draw_unit(HostTensor& state) {
+  const auto values = state.mutable_values<int64_t>();
+  const auto key = static_cast<uint64_t>(values[0]);
+  const auto counter = static_cast<uint64_t>(values[1]);
+  values[1] = static_cast<int64_t>(counter + 1);
+  return RandomStream({static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)}, 2 * counter)
+      .unit();
+}
+
+int32_t Candidates::take(double u) const {
+  // u * total() may round up to it, so the last token is the one that is left.
+  const auto taken = std::upper_bound(sums.begin(), sums.end() - 1, u * total());
+  return tokens[static_cast<size_t>(taken - sums.begin())];
+}
+
+Result<Candidates> candidates_of(std::span<const float> logits, const SamplerOptions& options) {
   TAPML_ASSIGN(std::vector<uint64_t> keys, order_keys(logits));
   auto index_of = [](uint64_t key) { return static_cast<uint32_t>(key); };
   if (options.top_k > 0 && static_cast<uint64_t>(options.top_k) < keys.size()) {
@@ -164,17 +166,28 @@ Result<int32_t> sample_token(std::span<const float> logits, const SamplerOptions
   std::sort(keys.begin(), keys.end());
 
   const double largest = logits[index_of(keys[0])];
-  std::vector<double> sums;
-  sums.reserve(keys.size());
+  Candidates kept;
+  kept.sums.reserve(keys.size());
   double sum = 0;
   for (const uint64_t key : keys) {
     sum += exp_nonpositive((logits[index_of(key)] - largest) / options.temperature);
-    sums.push_back(sum);
+    kept.sums.push_back(sum);
   }
-  const auto last = std::lower_bound(sums.begin(), sums.end(), options.top_p * sums.back());
-  const double threshold = draw_unit(state) * *last;
-  const auto taken = std::upper_bound(sums.begin(), last, threshold);
-  return static_cast<int32_t>(index_of(keys[static_cast<size_t>(taken - sums.begin())]));
+  const auto last = std::lower_bound(kept.sums.begin(), kept.sums.end(), options.top_p * sum);
+  kept.sums.erase(last + 1, kept.sums.end());
+  kept.tokens.reserve(kept.sums.size());
+  for (size_t i = 0; i < kept.sums.size(); ++i) {
+    kept.tokens.push_back(static_cast<int32_t>(index_of(keys[i])));
+  }
+  return kept;
+}
+
+Result<int32_t> sample_token(std::span<const float> logits, const SamplerOptions& options,
+                             HostTensor& state) {
+  TAPML_TRY(check_sampler_options(options));
+  if (options.temperature == 0) return most_likely_token(logits);
+  TAPML_ASSIGN(const Candidates kept, candidates_of(logits, options));
+  return kept.take(draw_unit(state));
 }
 
 }  // namespace tapml::llm

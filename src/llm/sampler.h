@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "tensor/host_tensor.h"
@@ -50,6 +51,22 @@ double exp_nonpositive(double x);
 // UserError for logits of one sequence without a token to take: none, NaN, +infinity, or only
 // -infinity.
 Status check_logits(std::span<const float> logits);
+
+// The tokens that steps 1 to 4 keep, in their order, with the running sums of their weights.
+struct Candidates {
+  std::vector<int32_t> tokens;
+  std::vector<double> sums;
+
+  double total() const { return sums.back(); }
+  // The token of step 5 for a number u in [0, 1).
+  int32_t take(double u) const;
+};
+
+// For the f32 logits of one sequence and a temperature above 0. UserError as of sample_token().
+Result<Candidates> candidates_of(std::span<const float> logits, const SamplerOptions& options);
+
+// u of the next draw of a generator, whose counter goes up.
+double draw_unit(HostTensor& state);
 
 // The token of step 5, or the lowest index of the largest logit at temperature 0, for the f32
 // logits of one sequence. `state` is that of sampler_state; a draw increments its counter.
