@@ -115,6 +115,12 @@ TEST_F(Page, CallsFunctionsAndKernelsOfExecutables) {
   expect_no_failures(result);
 }
 
+TEST_F(Page, TheDevicePageChecksTheGpuByKeyboard) {
+  const Json result = run("device_page.mjs", {});
+  if (absent_) GTEST_SKIP() << "no browser";
+  expect_no_failures(result);
+}
+
 TEST_F(Page, TheChatPageAnswersByKeyboard) {
   const Json result = run("chat_page.mjs", {packages_.path()});
   if (absent_) GTEST_SKIP() << "no browser";
