@@ -180,6 +180,19 @@ TEST_F(WebDevice, APageOfAnotherOriginIsRefused) {
             std::string::npos);
 }
 
+TEST_F(WebDevice, ATabNoticesATrackerThatIsSilentlyGone) {
+  BackgroundServer other({"--listen", "127.0.0.1:0"}, {}, "web serve");
+  tab_->ask("open " + other.endpoint() + "/device#key=lab&signs=1");
+  ASSERT_EQ(tab_->wait_for("#state", "Registered"), "") << other.log();
+  // As long as it gives signs, nothing happens.
+  std::this_thread::sleep_for(std::chrono::milliseconds(5500));
+  EXPECT_EQ(tab_->text("#state").find("Registered"), 0U) << tab_->text("#state");
+  other.send(SIGSTOP);
+  EXPECT_EQ(tab_->wait_for("#state", "The tracker has given no sign of life for 3 s."), "");
+  other.send(SIGCONT);
+  EXPECT_EQ(tab_->wait_for("#state", "Registered"), "") << other.log();
+}
+
 TEST_F(WebDevice, TwoTabsServeTwoClients) {
   register_tab("pair");
   register_tab("pair");
