@@ -1,12 +1,15 @@
-// The program tapml_engine.wasm: a model in a web page. The JavaScript around it (src/web/) calls
-// these exports, one at a time. Each one that can fail returns 0, or 1 for an error; its reply is
-// JSON in tapml_reply(), an error's as error_json() makes it. On WebGPU calls suspend the program.
+// The program tapml_engine.wasm: a model in a web page, or any executable. The JavaScript around it
+// (src/web/) calls these exports, one at a time. Each one that can fail returns 0, or 1 for an
+// error; its reply is JSON in tapml_reply(), an error's as error_json() makes it. On WebGPU calls
+// suspend the program.
 #include <array>
 #include <string>
 #include <vector>
 
 #include "base/hash.h"
 #include "browser/page.h"
+#include "browser/page_calls.h"
+#include "browser/page_executable.h"
 #include "browser/page_model.h"
 #include "io/error_json.h"
 #include "io/json_reader.h"
@@ -15,11 +18,13 @@ namespace tapml::browser {
 
 namespace {
 
-// What the program has: it is instantiated for each model.
+// What the program has: it is instantiated for each model or executable.
 struct Program {
   std::vector<std::byte> input;
   std::string reply;
+  std::vector<std::byte> output;
   PageModel model;
+  PageExecutable executable;
 };
 
 Program& program() {
@@ -50,8 +55,8 @@ int32_t reply(const Status& status) {
 }
 int32_t reply(Result<Json> json) { return json ? reply(*std::move(json)) : reply(json.error()); }
 
-bool on_text(std::string_view text, int64_t tokens) {
-  return page::tapml_page_text(text.data(), static_cast<uint32_t>(text.size()),
+bool on_text(std::string_view text, bool is_thought, int64_t tokens) {
+  return page::tapml_page_text(text.data(), static_cast<uint32_t>(text.size()), is_thought ? 1 : 0,
                                static_cast<uint32_t>(tokens)) != 0;
 }
 
@@ -66,6 +71,15 @@ Result<Json> open(std::string_view request) {
 Result<Json> answer(std::string_view request) {
   TAPML_ASSIGN(const Json json, parse_json(request, "request"));
   return program().model.answer(json, on_text);
+}
+
+Result<Json> call(uint32_t request_size, uint32_t size) {
+  Program& all = program();
+  runtime::LocalVirtualMachine* machine =
+      all.executable.machine() ? all.executable.machine() : all.model.machine();
+  if (!machine) return fail(internal_error("nothing is loaded"));
+  TAPML_ASSIGN(const Json request, parse_json(std::string(input_text(request_size)), "call"));
+  return call_by_page(*machine, request, input(size).subspan(request_size), all.output);
 }
 
 Result<Json> header_bytes(uint32_t size, int64_t file_bytes) {
@@ -124,6 +138,20 @@ TAPML_EXPORT(tapml_tokenize) int32_t tapml_tokenize(uint32_t size) {
   for (const int32_t token : *tokens) list.push(Json::integer(token));
   return reply(Json::object({{"tokens", std::move(list)}}));
 }
+// The input: an executable. Replies {"target": ...}.
+TAPML_EXPORT(tapml_read_executable) int32_t tapml_read_executable(uint32_t size) {
+  return reply(program().executable.read(input(size)));
+}
+TAPML_EXPORT(tapml_open_executable) int32_t tapml_open_executable() {
+  return reply(program().executable.open());
+}
+// The input: a request and then the bytes of its tensors, `size` bytes together (call_by_page()).
+// The result's tensors are in tapml_output().
+TAPML_EXPORT(tapml_call) int32_t tapml_call(uint32_t request_size, uint32_t size) {
+  return reply(call(request_size, size));
+}
+TAPML_EXPORT(tapml_output) const std::byte* tapml_output() { return program().output.data(); }
+TAPML_EXPORT(tapml_output_size) uint32_t tapml_output_size() { return program().output.size(); }
 // Of bytes of the input, as 64 bits.
 TAPML_EXPORT(tapml_checksum) uint64_t tapml_checksum(uint32_t size) {
   return checksum64(input(size));

@@ -10,10 +10,10 @@ namespace tapml::browser::page {
 
 extern "C" {
 
-// A piece of the answer and the number of its tokens so far; 0 ends the answer. May suspend the
-// program.
+// A piece of the answer, whether it is of its thoughts, and the number of its tokens so far; 0 ends
+// the answer. May suspend the program.
 TAPML_PAGE_IMPORT("text")
-int32_t tapml_page_text(const char* text, uint32_t size, uint32_t tokens);
+int32_t tapml_page_text(const char* text, uint32_t size, int32_t is_thought, uint32_t tokens);
 // Whether the answer shall end: not 0.
 TAPML_PAGE_IMPORT("stopped") int32_t tapml_page_stopped();
 // Progress of long work: `what` (as in "modules"), how much of it is done.

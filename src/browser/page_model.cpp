@@ -1,18 +1,13 @@
 #include "browser/page_model.h"
 
-#include <array>
-#include <limits>
-
+#include "browser/answer_request.h"
 #include "browser/page.h"
-#include "device/wasm/wasm_device.h"
-#include "device/webgpu/webgpu_device.h"
+#include "browser/page_calls.h"
+#include "browser/page_device.h"
 #include "io/json_reader.h"
-#include "llm/grammar/json_schema.h"
 #include "llm/tokenizer/tokenizer_files.h"
-#include "runtime/local_virtual_machine.h"
-#include "worker/host.h"
-#include "worker/host_gpu.h"
-#include "worker/module_loader.h"
+#include "llm/tools/answer_parts.h"
+#include "llm/tools/tool_grammar.h"
 
 namespace tapml::browser {
 
@@ -20,77 +15,18 @@ namespace {
 
 constexpr const char* kExecutable = "model.tapml";
 constexpr const char* kRequest = "request";
-constexpr int64_t kMostTokens = int64_t{1} << 30;
-
-std::string platform_of(const std::string& target) { return target.substr(0, target.find(':')); }
-
-// `poll` is called between kernels.
-Result<std::shared_ptr<runtime::Device>> open_device(const std::string& target,
-                                                     std::function<void()> poll) {
-  const std::string platform = platform_of(target);
-  if (platform == "webgpu") {
-    return device::create_webgpu_device(worker::make_host_gpu(std::move(poll)));
-  }
-  if (platform == "wasm") {
-    device::WasmOptions options;
-    options.loader = worker::make_module_loader();
-    options.name = "WebAssembly of this browser";
-    options.poll = std::move(poll);
-    return std::make_shared<device::WasmDevice>(std::move(options));
-  }
-  return fail(user_error("the model was made for another platform", kExecutable,
-                         "webgpu or wasm, which pages run", target,
-                         "tapml compile MODEL --target webgpu --package DIR"));
-}
-
-Json device_json(const DeviceInfo& info) {
-  const Limits& limits = info.limits;
-  return Json::object({
-      {"platform", Json::string(info.platform)},
-      {"name", Json::string(info.name)},
-      {"version", Json::string(info.version)},
-      {"max_buffer_bytes", Json::integer(limits.max_allocation_bytes)},
-      {"max_binding_bytes", Json::integer(limits.max_binding_bytes)},
-      {"max_bindings", Json::integer(limits.max_bindings)},
-      {"max_workgroup_bytes", Json::integer(limits.max_local_memory)},
-  });
-}
-
-// What "response_format" says; null: an answer is any text.
-Result<std::shared_ptr<const llm::Grammar>> grammar_of(const JsonObjectReader& request) {
-  TAPML_ASSIGN(const auto format, request.optional_object("response_format"));
-  if (!format) return nullptr;
-  constexpr std::string_view kTypes[] = {"text", "json_object", "json_schema"};
-  TAPML_ASSIGN(const std::string type, format->required_choice("type", kTypes));
-  if (type == "text") return nullptr;
-  std::string text = llm::json_grammar(/*objects_only=*/true);
-  if (type == "json_schema") {
-    TAPML_ASSIGN(const JsonObjectReader named, format->required_object("json_schema"));
-    TAPML_ASSIGN(const JsonObjectReader schema, named.required_object("schema"));
-    TAPML_ASSIGN(text, llm::schema_grammar(schema.json(), kRequest));
-  }
-  TAPML_ASSIGN(llm::Grammar grammar, llm::Grammar::parse(text, kRequest));
-  return std::make_shared<const llm::Grammar>(std::move(grammar));
-}
-
-Result<llm::AnswerOptions> options_of(const JsonObjectReader& request) {
-  llm::AnswerOptions options;
-  TAPML_ASSIGN(options.max_tokens, request.int_or("max_tokens", 256, 1, kMostTokens));
-  TAPML_ASSIGN(options.sampler.temperature, request.float_or("temperature", 0, 0, 1e6));
-  TAPML_ASSIGN(options.sampler.top_p, request.float_or("top_p", 1));
-  TAPML_ASSIGN(options.sampler.top_k, request.int_or("top_k", 0, 0));
-  TAPML_ASSIGN(const int64_t seed, request.int_or("seed", 0, 0));
-  options.sampler.seed = static_cast<uint64_t>(seed);
-  if (request.has("stop")) {
-    TAPML_ASSIGN(options.stop, request.required_string_array("stop"));
-  }
-  TAPML_ASSIGN(options.grammar, grammar_of(request));
-  if (const Json* tools = request.find("tools")) options.chat.tools = *tools;
-  return options;
-}
 
 Error too_early(const char* step) {
   return internal_error(std::string("the model is not ready for this step: ") + step);
+}
+
+Json calls_json(const std::vector<llm::ToolCall>& calls) {
+  Json list = Json::array();
+  for (const llm::ToolCall& call : calls) {
+    list.push(Json::object(
+        {{"name", Json::string(call.name)}, {"arguments", Json::string(call.arguments)}}));
+  }
+  return list;
 }
 
 Json token_list(const std::vector<int32_t>& tokens) {
@@ -124,14 +60,12 @@ Result<Json> PageModel::open(std::vector<int32_t> end_tokens) {
   const auto poll = [this] {
     if (page::tapml_page_stopped() != 0) stopped_.store(true, std::memory_order_relaxed);
   };
-  TAPML_ASSIGN(auto device, open_device(file.executable.target, poll));
-  TAPML_ASSIGN(session_, runtime::LocalSession::create(std::move(device)));
-  session_->set_watcher([](const Work& work) {
-    page::tapml_page_progress(work.what.data(), static_cast<uint32_t>(work.what.size()),
-                              static_cast<double>(work.done), static_cast<double>(work.total));
-  });
-  TAPML_ASSIGN(vm_, runtime::LocalVirtualMachine::create(
-                        *session_, std::make_shared<const Executable>(std::move(file.executable))));
+  TAPML_ASSIGN(session_, open_session(file.executable.target, poll));
+  TAPML_ASSIGN(auto machine,
+               runtime::LocalVirtualMachine::create(
+                   *session_, std::make_shared<const Executable>(std::move(file.executable))));
+  machine_ = machine.get();
+  vm_ = std::move(machine);
   const ModelInterface& model = vm_->executable().model;
   return Json::object({
       {"architecture", Json::string(model.architecture)},
@@ -139,6 +73,7 @@ Result<Json> PageModel::open(std::vector<int32_t> end_tokens) {
       {"context", Json::integer(model.context)},
       {"chat", Json::boolean(chat_template_.has_value())},
       {"device", device_json(session_->info())},
+      {"kernels", kernels_json(vm_->executable())},
   });
 }
 
@@ -168,34 +103,64 @@ Status PageModel::finish(uint64_t checksum) {
   return {};
 }
 
-Result<std::vector<int32_t>> PageModel::prompt_of(const JsonObjectReader& request) const {
-  TAPML_ASSIGN(const std::string prompt, request.required_string("prompt"));
-  TAPML_ASSIGN(std::vector<int32_t> tokens, tokenizer_->encode_prompt(prompt));
-  if (std::ssize(tokens) < engine_->capacity()) return tokens;
-  return fail(user_error("the prompt is too long for the model", "prompt",
-                         "fewer than " + std::to_string(engine_->capacity()) + " tokens",
-                         std::to_string(tokens.size()) + " tokens"));
+// Sets the grammar of an answer that must be a call.
+Result<PageModel::Asked> PageModel::prompt_of(const JsonObjectReader& request,
+                                              llm::AnswerOptions& options) const {
+  Asked asked;
+  if (!request.has("messages")) {
+    TAPML_ASSIGN(const std::string prompt, request.required_string("prompt"));
+    TAPML_ASSIGN(asked.prompt, tokenizer_->encode_prompt(prompt));
+    if (std::ssize(asked.prompt) < engine_->capacity()) return asked;
+    return fail(user_error("the prompt is too long for the model", "prompt",
+                           "fewer than " + std::to_string(engine_->capacity()) + " tokens",
+                           std::to_string(asked.prompt.size()) + " tokens"));
+  }
+  TAPML_TRY(request.required_array("messages"));
+  const Json& messages = *request.find("messages");
+  TAPML_ASSIGN(const ToolsAsked tools, tools_of(request));
+  if (tools.kind != ToolsAsked::Kind::kNone) options.chat.tools = tools.choice.tools;
+  TAPML_ASSIGN(asked.prompt, chat_->encode(messages, options.chat));
+  if (!request.has("parts")) return asked;
+  TAPML_ASSIGN(const std::string text, chat_template_->render(messages, options.chat));
+  asked.begins_in_thought = llm::ends_in_thought(text);
+  if (tools.kind != ToolsAsked::Kind::kRequired) return asked;
+  llm::ChatTemplateOptions without_tools = options.chat;
+  without_tools.tools = Json::null();
+  TAPML_ASSIGN(const std::string plain, chat_template_->render(messages, without_tools));
+  if (plain == text) {
+    return fail(user_error("the model's chat template has no tools", "tool_choice"));
+  }
+  TAPML_ASSIGN(options.grammar,
+               llm::tool_grammar(tools.choice, llm::call_form_of(text), asked.begins_in_thought));
+  return asked;
 }
 
-Result<Json> PageModel::answer(const Json& request,
-                               std::function<bool(std::string_view, int64_t)> on_text) {
+Result<Json> PageModel::answer(const Json& request, const OnText& on_text) {
   if (!chat_) return fail(too_early("answer"));
   const JsonObjectReader reader(request, kRequest);
   TAPML_ASSIGN(llm::AnswerOptions options, options_of(reader));
-  std::vector<int32_t> prompt;
-  if (reader.has("messages")) {
-    TAPML_TRY(reader.required_array("messages"));
-    TAPML_ASSIGN(prompt, chat_->encode(*reader.find("messages"), options.chat));
-  } else {
-    TAPML_ASSIGN(prompt, prompt_of(reader));
-  }
+  TAPML_ASSIGN(const Asked asked, prompt_of(reader, options));
   stopped_.store(false, std::memory_order_relaxed);
   int64_t tokens = 0;
+  llm::AnswerParts parts(asked.begins_in_thought, options.chat.tools.is_array());
+  llm::AnswerDelta whole;
+  const auto give = [&](const llm::AnswerDelta& delta) {
+    whole.content += delta.content;
+    whole.reasoning += delta.reasoning;
+    return (delta.reasoning.empty() || on_text(delta.reasoning, true, tokens)) &&
+           (delta.content.empty() || on_text(delta.content, false, tokens));
+  };
+  const bool splits = reader.has("parts");
   options.on_token = [&](int32_t) { ++tokens; };
-  options.on_text = [&](std::string_view text) { return on_text(text, tokens); };
-  TAPML_ASSIGN(const llm::Answer answer, chat_->answer(prompt, options));
+  options.on_text = [&](std::string_view text) {
+    return give(splits ? parts.push(text) : llm::AnswerDelta{std::string(text), ""});
+  };
+  TAPML_ASSIGN(const llm::Answer answer, chat_->answer(asked.prompt, options));
+  if (splits) give(parts.finish());
   return Json::object({
-      {"text", Json::string(answer.text)},
+      {"text", Json::string(splits ? whole.content : answer.text)},
+      {"thoughts", Json::string(whole.reasoning)},
+      {"calls", calls_json(parts.calls())},
       {"tokens", token_list(answer.tokens)},
       {"end", Json::string(llm::answer_end_name(answer.end))},
       {"prompt_tokens", Json::integer(answer.prompt_tokens)},

@@ -55,15 +55,22 @@ Status Renderer::Depth::check() const {
                          "does a macro or a recursive loop call itself without an end?");
 }
 
+namespace {
+
+// Of one charge: sums of charges must not overflow, in 32 bits neither.
+constexpr size_t kMostCharge = size_t{1} << (sizeof(size_t) > 4 ? 40 : 30);
+
+}  // namespace
+
 Status Renderer::charge(size_t steps) {
-  steps_ += static_cast<int64_t>(std::min(steps, size_t{1} << 40));
+  steps_ += static_cast<int64_t>(std::min(steps, kMostCharge));
   if (steps_ <= options_.steps) return {};
   return error("the template takes too many steps", std::to_string(options_.steps) + " at most",
                "more", "does a loop not end, or run over too many items?");
 }
 
 Status Renderer::charge_bytes(size_t bytes) {
-  bytes_ += std::min(bytes, size_t{1} << 40);
+  bytes_ += std::min(bytes, kMostCharge);
   if (bytes_ <= options_.memory) return charge(bytes / 64);
   return error("the template makes too much text", std::to_string(options_.memory) + " bytes",
                "more", "does a loop make a text longer again and again?");

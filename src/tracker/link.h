@@ -6,12 +6,15 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/websocket.hpp>
+#include <chrono>
 #include <memory>
 #include <span>
+#include <string_view>
 
 namespace tapml::tracker {
 
@@ -28,6 +31,9 @@ class Link {
   virtual boost::asio::awaitable<int64_t> read_some(Bytes to) = 0;
   // Writes all of them, as fast as the other side takes them. False: the connection is lost.
   virtual boost::asio::awaitable<bool> write(View bytes) = 0;
+  // Shows the other side that this one lives, unless bytes are on their way, which show it too. For
+  // links that can say something beside the bytes; false: the connection is lost.
+  virtual boost::asio::awaitable<bool> give_sign() { co_return true; }
   // Ends this direction: what was written still arrives.
   virtual boost::asio::awaitable<void> finish() = 0;
   // Ends both directions; calls in progress return.
@@ -74,8 +80,26 @@ class WebSocketLink final : public Link {
     co_return error || stream_->got_text() ? -1 : static_cast<int64_t>(count);
   }
   boost::asio::awaitable<bool> write(View bytes) override {
+    while (writing_) {  // a sign of life
+      boost::asio::steady_timer moment(stream_->get_executor(), std::chrono::milliseconds(1));
+      co_await moment.async_wait(kWait);
+    }
+    writing_ = true;
     const auto [error, count] =
         co_await stream_->async_write(boost::asio::buffer(bytes.data(), bytes.size()), kWait);
+    writing_ = false;
+    co_return !error;
+  }
+  // A message of text is no part of the bytes.
+  boost::asio::awaitable<bool> give_sign() override {
+    static constexpr std::string_view kSign = "alive";
+    if (writing_) co_return true;
+    writing_ = true;
+    stream_->text(true);
+    const auto [error, count] =
+        co_await stream_->async_write(boost::asio::buffer(kSign.data(), kSign.size()), kWait);
+    stream_->binary(true);
+    writing_ = false;
     co_return !error;
   }
   boost::asio::awaitable<void> finish() override {
@@ -85,6 +109,7 @@ class WebSocketLink final : public Link {
 
  private:
   std::unique_ptr<Socket> stream_;
+  bool writing_ = false;
 };
 
 }  // namespace tapml::tracker

@@ -130,6 +130,9 @@ std::expected<Asked, Refusal> understand(const Request& request, const Rules& ru
   const auto wait = number(*query, "wait", 300, 0, 1'000'000);
   if (!priority) return refuse(400, "priority= is an integer from -100 to 100");
   if (!wait) return refuse(400, "wait= is an integer of seconds from 0 to 1000000");
+  const auto signs = number(*query, "signs", 0, 0, 3600);
+  if (!signs) return refuse(400, "signs= is an integer of seconds from 0 to 3600");
+  asked.signs = std::chrono::seconds(*signs);
   asked.priority = *priority;
   asked.wait = std::chrono::seconds(*wait);
   return asked;

@@ -30,6 +30,7 @@ struct Asked {
   std::string key;
   int64_t priority = 0;
   std::chrono::seconds wait{0};
+  std::chrono::seconds signs{0};  // between signs of life that a page wants; 0: none
 };
 
 // An answer by HTTP.
@@ -38,9 +39,9 @@ struct Refusal {
   std::string message;
 };
 
-// GET /device?key=KEY, /lease?key=KEY&priority=N&wait=SECONDS, /status. The token is in the header
-// `Authorization: Bearer TOKEN`, or in the query (`token=`), since pages cannot set the header of a
-// WebSocket. Refuses pages of other origins, wrong tokens, and everything else.
+// GET /device?key=KEY&signs=SECONDS, /lease?key=KEY&priority=N&wait=SECONDS, /status. The token is
+// in the header `Authorization: Bearer TOKEN`, or in the query (`token=`), since pages cannot set
+// the header of a WebSocket. Refuses pages of other origins, wrong tokens, and everything else.
 std::expected<Asked, Refusal> understand(const Request& request, const Rules& rules);
 
 // UserError unless it is like "https://lab.example:8443".

@@ -76,7 +76,8 @@ struct Party {
   std::shared_ptr<Party> other;  // of the lease
   bool is_open = false;          // its handshake is complete: it takes the other's bytes
   bool has_left = false;
-  asio::steady_timer changed;  // cancelled when a waiting client's place changes
+  asio::steady_timer
+      changed;  // cancelled when a waiting client's place changes, and when it leaves
 };
 
 }  // namespace
@@ -256,9 +257,11 @@ class Tracker::State {
     socket->set_option(websocket::stream_base::timeout{kRefusal, kWebSocketIdle, true});
     socket->read_message_max(options_.message_bytes);
     const auto [error] = co_await socket->async_accept(message, kWait);
-    if (!error) {
-      serve_device(make_party(WebSocketLink(std::move(socket)), number, asked, peer));
-    }
+    if (error) co_return;
+    const auto device = make_party(WebSocketLink(std::move(socket)), number, asked, peer);
+    serve_device(device);
+    if (asked.signs.count() > 0)
+      asio::co_spawn(io_, give_signs(device, asked.signs), asio::detached);
   }
 
   template <class Connection>
@@ -293,6 +296,18 @@ class Tracker::State {
     log("device " + std::to_string(device->id) + " of " + device->peer + ": key " + device->key);
     asio::co_spawn(io_, pump(device), asio::detached);
     match(device->key);
+  }
+
+  // A page cannot see the pings of its WebSocket, and would wait for a tracker that is gone without
+  // a word.
+  Task<void> give_signs(std::shared_ptr<Party> device, std::chrono::seconds every) {
+    while (!device->has_left) {
+      // Not within the condition: GCC 12 loses the coroutine's arguments then.
+      const bool is_there = co_await device->link->give_sign();
+      if (!is_there) co_return;
+      device->changed.expires_after(every);
+      co_await device->changed.async_wait(kWait);  // ends early when the device leaves
+    }
   }
 
   // Gives free devices to waiting clients, and has the others told of their new places.

@@ -2,7 +2,9 @@
 // The device page: shows the adapter, and keeps this tab registered at a tracker, session after
 // session. The part of the address after `#` may have `key`, `token` and `tracker` (ws: or wss:
 // and http: or https: addresses), in the form of a query; without `tracker` it is the server of the
-// page.
+// page. `signs`: seconds between two signs of life of the tracker.
+import { checkGpu } from './gpu_check.mjs';
+import { KernelTable } from './kernel_table.mjs';
 import { Registration } from './registration.mjs';
 
 /** @template {HTMLElement} T @param {string} selector @param {new () => T} type @returns {T} */
@@ -18,6 +20,9 @@ const form = element('#form', HTMLFormElement), adapterList = element('#adapter'
 const connectButton = element('#connect', HTMLButtonElement);
 const disconnectButton = element('#disconnect', HTMLButtonElement);
 const rows = element('#leases tbody', HTMLElement);
+const kernels = new KernelTable({ summary: element('#kernels-summary', HTMLElement),
+  region: element('#kernels', HTMLElement), body: element('#kernels tbody', HTMLElement) });
+const asked = new URLSearchParams(location.hash.slice(1));
 
 /** @param {'idle' | 'connecting' | 'ready' | 'serving' | 'failed'} kind @param {string} text */
 function show(kind, text) {
@@ -183,9 +188,14 @@ function connect() {
         break;
       case 'serving':
         row = addRow();
+        kernels.clear();
         show('serving', 'Leased: a client uses this device.');
         break;
+      case 'kernels':
+        kernels.update(news.kernels, news.error);
+        break;
       case 'served':
+        kernels.end();
         if (row) endRow(row, news);
         row = null;
         break;
@@ -197,12 +207,13 @@ function connect() {
         show('failed', news.reason);
         break;
     }
-  });
+  }, Number(asked.get('signs') ?? undefined) || undefined);
 }
 
 function disconnect() {
   registration?.end();
   registration = null;
+  kernels.end();
   if (row) row.cells[5].textContent = 'ended here';
   row = null;
   showButtons(false);
@@ -210,7 +221,42 @@ function disconnect() {
   show('idle', 'Not connected.');
 }
 
+// The checks of this page.
+
+/** @param {string} name @param {string} problem @param {number} milliseconds */
+function addCheck(name, problem, milliseconds) {
+  element('#checks', HTMLElement).hidden = false;
+  const row = document.createElement('tr');
+  for (const text of [name, problem || 'passes', `${milliseconds.toFixed(0)} ms`]) {
+    const cell = document.createElement('td');
+    cell.textContent = text;
+    row.append(cell);
+  }
+  /** @type {HTMLElement} */ (row.children[1]).dataset.kind = problem ? 'failed' : 'good';
+  element('#checks tbody', HTMLElement).append(row);
+}
+
+async function check() {
+  const button = element('#check', HTMLButtonElement), summary = element('#check-summary', HTMLElement);
+  button.disabled = true;
+  element('#checks tbody', HTMLElement).replaceChildren();
+  summary.textContent = 'Checking…';
+  let count = 0;
+  try {
+    const failed = await checkGpu((...result) => {
+      ++count;
+      addCheck(...result);
+    });
+    summary.textContent = failed === 0 ? `All ${count} checks pass.` : `${failed} of ${count} checks fail.`;
+  } catch (error) {
+    summary.textContent = `The GPU cannot be checked: ${error instanceof Error ? error.message : error}`;
+  }
+  button.disabled = false;
+  button.focus();
+}
+
 async function main() {
+  element('#check', HTMLButtonElement).addEventListener('click', () => void check());
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     connect();
@@ -226,7 +272,6 @@ async function main() {
   window.addEventListener('online', () => registration?.retry());
 
   const own = location.origin.replace(/^http/, 'ws');
-  const asked = new URLSearchParams(location.hash.slice(1));
   /** @type {Record<string, string>} */
   const kept = JSON.parse(keptText() || '{}');
   const again = kept.key !== undefined && (!asked.has('key') || asked.get('key') === kept.key) &&
@@ -241,6 +286,7 @@ async function main() {
   const problem = await describeAdapter();
   if (problem) {
     connectButton.disabled = true;
+    element('#check', HTMLButtonElement).disabled = !navigator.gpu;
     show('failed', problem);
     return;
   }

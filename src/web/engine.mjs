@@ -1,5 +1,6 @@
 // @ts-check
-// tapml_engine.wasm: one model, from the files of a package to answers. Runs in a Web Worker.
+// tapml_engine.wasm: one model, from the files of a package to answers, or one executable. Runs in a
+// Web Worker.
 import { TapmlError } from './errors.mjs';
 import { gpuImports } from './gpu.mjs';
 import { WasmProgram } from './wasm_program.mjs';
@@ -22,8 +23,8 @@ const otherTasks = (() => {
 })();
 
 export class Engine {
-  /** Receives a piece of the answer and the tokens so far.
-   * @type {(text: string, tokens: number) => void} */
+  /** Receives a piece of the answer, or of its thoughts, and the tokens so far.
+   * @type {(text: string, isThought: boolean, tokens: number) => void} */
   onText = () => {};
   /** Whether the answer shall end. */
   isStopped = () => false;
@@ -45,15 +46,15 @@ export class Engine {
       runtime: ['WebAssembly of a browser', navigator.userAgent],
       gpu: canWait ? gpuImports : undefined,
       more: (program) => {
-        /** @param {number} text @param {number} size @param {number} tokens */
-        const give = (text, size, tokens) => {
-          this.onText(program.text(text, size), tokens);
+        /** @param {number} text @param {number} size @param {number} isThought @param {number} tokens */
+        const give = (text, size, isThought, tokens) => {
+          this.onText(program.text(text, size), isThought !== 0, tokens);
           return this.isStopped() ? 0 : 1;
         };
         return { tapml_page: {
           // A request to stop arrives between two tokens.
           text: canWait
-            ? new Suspending(async (/** @type {[number, number, number]} */ ...piece) => {
+            ? new Suspending(async (/** @type {[number, number, number, number]} */ ...piece) => {
               give(...piece);
               await otherTasks();
               return this.isStopped() ? 0 : 1;
@@ -81,7 +82,7 @@ export class Engine {
   /** Calls an export and returns its reply. @param {string} name @param {any[]} args */
   async #call(name, ...args) {
     if (this.#lost) {
-      throw new TapmlError({ kind: 'platform: lost', message: `the model is lost: ${this.#lost}`,
+      throw new TapmlError({ kind: 'platform: lost', message: `the program is lost: ${this.#lost}`,
         hint: 'load it again' });
     }
     const { exports } = this.#program;
@@ -93,7 +94,7 @@ export class Engine {
       // A trap leaves the program in any state.
       this.#lost = String(error?.message ?? error);
       throw new TapmlError({ kind: 'platform: crash', message: `the program crashed: ${this.#lost}`,
-        where: name, hint: 'load the model again' });
+        where: name, hint: 'load it again' });
     }
     const reply = JSON.parse(this.#program.text(exports.tapml_reply(), exports.tapml_reply_size()));
     if (failed) throw new TapmlError(reply);
@@ -154,5 +155,27 @@ export class Engine {
   /** @param {string} text @returns {Promise<number[]>} */
   async tokenize(text) {
     return (await this.#call('tapml_tokenize', this.#put(this.#encoder.encode(text)))).tokens;
+  }
+
+  /** Its target. @param {Uint8Array} file @param {string} url for errors */
+  async readExecutable(file, url) {
+    try {
+      return (await this.#call('tapml_read_executable', this.#put(file))).target;
+    } catch (/** @type {any} */ error) {
+      throw error instanceof TapmlError ? error.at(url) : error;
+    }
+  }
+  /** Opens the device that it was made for. @param {Uint8Array} file @param {string} url */
+  async openExecutable(file, url) {
+    await this.readExecutable(file, url);
+    return this.#call('tapml_open_executable');
+  }
+  /** Calls a function or a kernel (src/browser/page_calls.h).
+   * @param {string} request JSON @param {Uint8Array[]} parts the bytes of its tensors */
+  async call(request, parts) {
+    const text = this.#encoder.encode(request);
+    const json = await this.#call('tapml_call', text.length, this.#put(text, ...parts));
+    const size = this.#program.exports.tapml_output_size();
+    return { json, bytes: this.#program.view(this.#program.exports.tapml_output(), size).slice() };
   }
 }

@@ -21,6 +21,10 @@ export class TapmlError extends Error {
     this.found = found;
     this.hint = hint;
   }
+  /** The same error about the thing at `where`. @param {string} where */
+  at(where) {
+    return new TapmlError({ ...errorFields(this), where });
+  }
 }
 
 /** What a message between threads has of an error. @param {any} error */

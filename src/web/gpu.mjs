@@ -55,10 +55,31 @@ export function describeAdapter(adapter) {
   return { name, software: Boolean(software) };
 }
 
-class Gpu {
+/** What is known of the kernels of a session, by their names: for people.
+ * @typedef {{launches: number, milliseconds: number, error: string}} KernelRecord `milliseconds` of
+ *   compilation */
+export class KernelRecords {
+  /** @type {Map<string, KernelRecord>} */
+  kernels = new Map();
+  /** The last error that is no kernel's own. */
+  error = '';
+  /** @param {string} name */
+  of(name) {
+    let record = this.kernels.get(name);
+    if (!record) {
+      record = { launches: 0, milliseconds: 0, error: '' };
+      this.kernels.set(name, record);
+    }
+    return record;
+  }
+}
+
+/** @typedef {{pipeline: GPUComputePipeline, layout: GPUBindGroupLayout, record: KernelRecord}} Kernel */
+
+export class Gpu {
   /** @type {Map<number, GPUBuffer>} */
   buffers = new Map();
-  /** @type {Map<number, {pipeline: GPUComputePipeline, layout: GPUBindGroupLayout}>} */
+  /** @type {Map<number, Kernel>} */
   pipelines = new Map();
   #next = 0;
   /** @type {Map<string, {set: GPUBindGroupLayout, pipeline: GPUPipelineLayout}>} */
@@ -71,13 +92,14 @@ class Gpu {
   #written;
   /** What it is if that is destroyed. @type {GPUBuffer} */
   #marker;
-  /** @type {{pipeline: GPUComputePipeline, layout: GPUBindGroupLayout} | null} */
+  /** @type {Kernel | null} */
   #copier = null;
 
-  /** @param {GPUAdapter} adapter @param {GPUDevice} device */
-  constructor(adapter, device) {
+  /** @param {GPUAdapter} adapter @param {GPUDevice} device @param {KernelRecords} records */
+  constructor(adapter, device, records) {
     this.adapter = adapter;
     this.device = device;
+    this.records = records;
     /** @type {string | null} */
     this.lost = null;
     device.lost.then((info) => {
@@ -92,7 +114,8 @@ class Gpu {
     this.#watch();
   }
 
-  static async open() {
+  /** @param {KernelRecords} records */
+  static async open(records = new KernelRecords()) {
     if (!navigator.gpu) throw new GpuError(kAbsent, 'this browser has no WebGPU');
     let adapter = await navigator.gpu.requestAdapter();
     // A browser whose GPU process is not ready yet says that there is none.
@@ -112,7 +135,7 @@ class Gpu {
         maxComputeWorkgroupSizeX: limits.maxComputeWorkgroupSizeX,
       },
     });
-    return new Gpu(adapter, device);
+    return new Gpu(adapter, device, records);
   }
 
   /** Lines: name, browser, whether it computes on a processor, then limits. */
@@ -190,13 +213,29 @@ class Gpu {
     return layout;
   }
 
-  /** @param {string} code @param {number} buffers @param {Record<string, number>} constants */
-  async createPipeline(code, buffers, constants) {
+  /** @param {string} name @param {string} code @param {number} buffers
+   * @param {Record<string, number>} constants */
+  async createPipeline(name, code, buffers, constants) {
+    const record = this.records.of(name), began = performance.now();
+    try {
+      const made = await this.#compile(name, code, buffers, constants);
+      this.pipelines.set(++this.#next, { ...made, record });
+      return this.#next;
+    } catch (/** @type {any} */ error) {
+      record.error = error.message;
+      throw error;
+    } finally {
+      record.milliseconds += performance.now() - began;
+    }
+  }
+  /** @param {string} label @param {string} code @param {number} buffers
+   * @param {Record<string, number>} constants */
+  async #compile(label, code, buffers, constants) {
     this.device.pushErrorScope('validation');
-    const module = this.device.createShaderModule({ code });
+    const module = this.device.createShaderModule({ label, code });
     const layout = this.#layout(buffers);
     const made = this.device.createComputePipelineAsync({
-      layout: layout.pipeline, compute: { module, entryPoint: 'main', constants },
+      label, layout: layout.pipeline, compute: { module, entryPoint: 'main', constants },
     }).catch((error) => error);
     const scope = this.device.popErrorScope();
     const info = await module.getCompilationInfo();
@@ -210,8 +249,7 @@ class Gpu {
     // No line is at fault: the device may be lost.
     const other = pipeline instanceof Error ? pipeline : refused;
     if (other) throw await this.reason(new GpuError(kCompile, other.message));
-    this.pipelines.set(++this.#next, { pipeline, layout: layout.set });
-    return this.#next;
+    return { pipeline, layout: layout.set };
   }
 
   /** @param {number} number @param {number} offset @param {Uint8Array<ArrayBuffer>} bytes */
@@ -238,7 +276,7 @@ class Gpu {
       device.queue.submit([encoder.finish()]);
       used = 0;
     };
-    /** @param {{pipeline: GPUComputePipeline, layout: GPUBindGroupLayout}} kernel
+    /** @param {Kernel} kernel
      * @param {ArrayLike<number>} bindings of a buffer each: number, offset, size
      * @param {ArrayLike<number>} scalars @param {[number, number, number]} groups */
     const dispatch = (kernel, bindings, scalars, groups) => {
@@ -253,6 +291,7 @@ class Gpu {
       pass.setPipeline(kernel.pipeline);
       pass.setBindGroup(0, set, [used]);
       pass.dispatchWorkgroups(...groups);
+      ++kernel.record.launches;
       used += bytes;
     };
     for (let at = 0; at < words.length;) {
@@ -310,7 +349,7 @@ class Gpu {
       const module = this.device.createShaderModule({ code: kByteCopier });
       const pipeline = this.device.createComputePipeline(
           { layout: layout.pipeline, compute: { module, entryPoint: 'main' } });
-      this.#copier = { pipeline, layout: layout.set };
+      this.#copier = { pipeline, layout: layout.set, record: { launches: 0, milliseconds: 0, error: '' } };
     }
     /** @param {number} number @param {number} offset */
     const part = (number, offset) => {
@@ -322,7 +361,7 @@ class Gpu {
              [fromOffset % 256, toOffset % 256, size, 0], [Math.ceil(words / 64), 1, 1]);
   }
 
-  /** @param {{layout: GPUBindGroupLayout}} kernel @param {ArrayLike<number>} bindings
+  /** @param {Kernel} kernel @param {ArrayLike<number>} bindings
    * @param {number} uniformBytes */
   #group(kernel, bindings, uniformBytes) {
     const key = `${uniformBytes},${Array.prototype.join.call(bindings)}`;
@@ -384,8 +423,9 @@ class Gpu {
 }
 
 /** The imports `tapml_gpu`.
- * @param {import('./wasm_program.mjs').WasmProgram} program */
-export function gpuImports(program) {
+ * @param {import('./wasm_program.mjs').WasmProgram} program
+ * @param {KernelRecords} records to fill */
+export function gpuImports(program, records = new KernelRecords()) {
   /** @type {Gpu | null} */
   let gpu = null;
   let kind = kInternal;
@@ -400,6 +440,7 @@ export function gpuImports(program) {
   /** @param {any} error */
   const failed = (error) => {
     kind = error instanceof GpuError ? error.kind : kInternal;
+    if (kind !== kCompile) records.error = String(error?.message ?? error);
     return program.failed(error);
   };
   /** @param {() => number | void} action */
@@ -431,7 +472,7 @@ export function gpuImports(program) {
     /** Kind of the last failure. */
     fault: () => kind,
     open: () => begin(async () => {
-      gpu = await Gpu.open();
+      gpu = await Gpu.open(records);
     }),
     /** @param {number} to @param {number} room */
     facts: (to, room) => guarded(() => program.put(opened().facts(), to, room)),
@@ -440,9 +481,10 @@ export function gpuImports(program) {
     /** @param {number} number */
     destroy_buffer: (number) => gpu?.destroyBuffer(number),
     /** settle() returns the pipeline's number.
-     * @param {number} code @param {number} size @param {number} buffers
+     * @param {number} name @param {number} nameSize @param {number} code @param {number} size
+     * @param {number} buffers
      * @param {number} constants pairs of number and value @param {number} count of pairs */
-    create_pipeline: (code, size, buffers, constants, count) => begin(() => {
+    create_pipeline: (name, nameSize, code, size, buffers, constants, count) => begin(() => {
       /** @type {Record<string, number>} */
       const named = {};
       const numbers = program.numbers();
@@ -450,7 +492,7 @@ export function gpuImports(program) {
         const at = (constants >>> 0) + 8 * i;
         named[String(numbers.getUint32(at, true))] = numbers.getUint32(at + 4, true);
       }
-      return opened().createPipeline(program.text(code, size), buffers, named);
+      return opened().createPipeline(program.text(name, nameSize), program.text(code, size), buffers, named);
     }),
     /** @param {number} number */
     destroy_pipeline: (number) => void gpu?.pipelines.delete(number),

@@ -1,75 +1,32 @@
 // @ts-check
-// The Web Worker of a model (tapml.mjs starts it): loads a package and answers one request after
-// another. Each message is {id, method, ...}; replies are {id, result} or {id, error}, and before
-// them {id, progress} and {id, text, tokens}.
-import { Engine, canWait } from './engine.mjs';
+// The Web Worker of a model or an executable (calls.mjs starts it): loads it and answers one request
+// after another. Each message is {id, method, ...}; replies are {id, result} or {id, error}, and
+// before them {id, progress} and {id, text, isThought, tokens}.
+import { chooseForDevice } from './choose_device.mjs';
+import { Engine } from './engine.mjs';
 import { TapmlError, errorFields } from './errors.mjs';
-import { describeAdapter } from './gpu.mjs';
-import { KeptFiles, PackageFile, openPackage } from './package_files.mjs';
+import { KeptFiles, PackageFile, get, openPackage } from './package_files.mjs';
 
 const kWeights = 'weights.safetensors';
-const kAdapterTries = 10, kAdapterPause = 200;  // milliseconds
-const kMostRestarts = 3;  // of an answer
+const kMostRestarts = 3;  // of a request
 const kModuleName = 'tapml_engine.wasm';
 
 /** @type {Engine | null} */
 let engine = null;
-/** How it was loaded. @type {LoadOptions | null} */
-let loadedWith = null;
+/** Loads the same again. @type {() => Promise<any>} */
+let reload = async () => {};
 /** The request whose answer shall end. */
 let stopped = 0;
 /** Holds the same where the page shares memory with this worker. @type {Int32Array | null} */
 let sharedStop = null;
 const abort = new AbortController();
 
-/** Why this browser cannot run packages for WebGPU (empty: it can), and whether its WebGPU computes on
- * the processor, more slowly than WebAssembly does. */
-async function findWebGpu() {
-  if (!navigator.gpu) return { lack: 'this browser has no WebGPU', software: false };
-  if (!canWait) {
-    return { lack: 'this browser lacks JavaScript Promise Integration (JSPI) of WebAssembly', software: false };
-  }
-  // A browser whose GPU process is not ready yet says that there is no adapter.
-  for (let tries = 0; tries < kAdapterTries; ++tries) {
-    const adapter = await navigator.gpu.requestAdapter();
-    if (adapter) return { lack: '', software: describeAdapter(adapter).software };
-    await new Promise((resolve) => setTimeout(resolve, kAdapterPause));
-  }
-  return { lack: 'WebGPU finds no adapter in this browser', software: false };
-}
-
-/** @param {string} target */
-const platformOf = (target) => target.split(':')[0];
-
-/** The first package that this browser can run.
- * @param {string[]} urls @param {'auto' | 'webgpu' | 'wasm'} device */
-async function choosePackage(urls, device) {
-  const packages = await Promise.all(urls.map((url) => openPackage(url, abort.signal)));
-  const { lack, software } = device === 'wasm' ? { lack: '', software: false } : await findWebGpu();
-  const order = lack ? ['wasm'] : software ? ['wasm', 'webgpu'] : ['webgpu', 'wasm'];
-  const wanted = device === 'auto' ? order : [device];
-  for (const platform of lack && device === 'webgpu' ? [] : wanted) {
-    const found = packages.find(({ target }) => platformOf(target) === platform);
-    if (found) return found;
-  }
-  const targets = packages.map(({ target }) => target).join(', ');
-  if (lack) {
-    throw new TapmlError({ kind: 'platform: absent', message: lack, where: urls.join(', '),
-      expected: 'WebGPU and JSPI, or a package for wasm', found: `a package for ${targets}`,
-      hint: 'use Chrome, Edge or Chromium 137 or later with a GPU that it supports, or also give a ' +
-        'package made by: tapml compile MODEL --target wasm --package DIR' });
-  }
-  throw new TapmlError({ message: 'there is no package for this device', where: urls.join(', '),
-    expected: `a package for ${wanted.join(' or ')}`, found: `for ${targets}`,
-    hint: `tapml compile MODEL --target ${wanted[0]} --package DIR makes one` });
-}
-
 /** @typedef {{urls: string[], device: 'auto' | 'webgpu' | 'wasm', cache: boolean, stop: any}} LoadOptions */
 
 /** @param {LoadOptions} options @param {(progress: any) => void} onProgress */
 async function load(options, onProgress) {
   sharedStop = options.stop ? new Int32Array(options.stop) : null;
-  loadedWith = options;
+  reload = () => load(options, () => {});
   try {
     return await loadOnce(options, onProgress);
   } catch (/** @type {any} */ error) {
@@ -78,8 +35,8 @@ async function load(options, onProgress) {
   }
 }
 
-/** @param {LoadOptions} options @param {(progress: any) => void} onProgress */
-async function loadOnce({ urls, device, cache }, onProgress) {
+/** The program, while other things are downloaded. @returns {Promise<WebAssembly.Module>} */
+function compileProgram() {
   const address = new URL(kModuleName, import.meta.url);
   const compiled = WebAssembly.compileStreaming(fetch(address)).catch((error) => {
     throw new TapmlError({ message: `cannot load ${kModuleName}`, where: address.href,
@@ -87,7 +44,14 @@ async function loadOnce({ urls, device, cache }, onProgress) {
       hint: 'serve the whole folder of tapml.mjs, with type application/wasm for .wasm' });
   });
   compiled.catch(() => {});
-  const chosen = await choosePackage(urls, device);
+  return compiled;
+}
+
+/** @param {LoadOptions} options @param {(progress: any) => void} onProgress */
+async function loadOnce({ urls, device, cache }, onProgress) {
+  const compiled = compileProgram();
+  const packages = await Promise.all(urls.map((url) => openPackage(url, abort.signal)));
+  const chosen = await chooseForDevice(packages, urls, device, { what: 'a package', command: '--package DIR' });
   const total = chosen.files.reduce((sum, { bytes }) => sum + bytes, 0);
   const kept = cache ? await KeptFiles.open() : null;
   const module = await compiled;
@@ -130,32 +94,72 @@ async function loadOnce({ urls, device, cache }, onProgress) {
     cached_bytes: fromCache, kept: kept !== null };
 }
 
-/** A lost device loses its memory, but not the request: the model is loaded again, from the kept files,
- * and the answer goes on, since it only depends on the request.
- * @param {number} id @param {any} request */
-async function answer(id, request) {
-  if (!engine || !loadedWith) throw new TapmlError({ kind: 'internal', message: 'no model is loaded' });
-  const isStopped = () => stopped === id || (sharedStop !== null && Atomics.load(sharedStop, 0) === id);
-  let given = 0;  // characters that the page has
+/** Loads an executable, which is small and not kept.
+ * @param {{urls: string[], device: 'auto' | 'webgpu' | 'wasm'}} options */
+async function open(options) {
+  const { urls, device } = options;
+  reload = () => open(options);
+  const compiled = compileProgram();
+  const files = await Promise.all(urls.map(async (url) => {
+    const response = await get(new URL(url), abort.signal, 0, { expected: 'an executable',
+      hint: 'the address is that of a file that `tapml compile MODULE --target webgpu -o FILE` wrote' });
+    return new Uint8Array(await response.arrayBuffer());
+  }));
+  const made = new Engine(await compiled, () => {});
+  const found = [];
+  for (const [index, url] of urls.entries()) {
+    found.push({ url, bytes: files[index], target: await made.readExecutable(files[index], url) });
+  }
+  const chosen = await chooseForDevice(found, urls, device, { what: 'an executable', command: '-o FILE' });
+  const facts = await made.openExecutable(chosen.bytes, chosen.url);
+  engine = made;
+  return { ...facts, url: chosen.url };
+}
+
+/** A lost device loses its memory, but not the request: all is loaded again, a model from the kept
+ * files, and the request is repeated, since its result only depends on it.
+ * @template T @param {(engine: Engine) => Promise<T>} request
+ * @returns {Promise<{result: T, restarts: number}>} */
+async function withRestarts(request) {
   for (let restarts = 0; ; ++restarts) {
-    let size = 0;
-    engine.isStopped = isStopped;
-    engine.onText = (text, tokens) => {
-      size += text.length;
-      if (size > given) {
-        self.postMessage({ id, text: text.slice(given - size), tokens });
-        given = size;
-      }
-    };
+    if (!engine) throw new TapmlError({ kind: 'internal', message: 'nothing is loaded' });
     try {
-      return { ...await engine.answer(request), restarts };
+      return { result: await request(engine), restarts };
     } catch (/** @type {any} */ error) {
       if (error.kind !== 'platform: lost' || restarts === kMostRestarts) throw error;
-      console.warn(`tapml: the model is loaded again: ${error.message}`);
-      await load(loadedWith, () => {});
+      console.warn(`tapml: it is loaded again: ${error.message}`);
+      await reload();
     }
   }
 }
+
+/** @param {number} id @param {any} request */
+async function answer(id, request) {
+  const given = { text: 0, thoughts: 0 };  // characters that the page has
+  const { result, restarts } = await withRestarts((on) => {
+    const size = { text: 0, thoughts: 0 };
+    on.isStopped = () => stopped === id || (sharedStop !== null && Atomics.load(sharedStop, 0) === id);
+    on.onText = (text, isThought, tokens) => {
+      const kind = isThought ? 'thoughts' : 'text';
+      size[kind] += text.length;
+      if (size[kind] > given[kind]) {
+        self.postMessage({ id, text: text.slice(given[kind] - size[kind]), isThought, tokens });
+        given[kind] = size[kind];
+      }
+    };
+    return on.answer(request);
+  });
+  return { ...result, restarts };
+}
+
+/** @type {Record<string, (data: any) => Promise<any>>} */
+const methods = {
+  load: ({ id, options }) => load(options, (progress) => self.postMessage({ id, progress })),
+  open: ({ options }) => open(options),
+  answer: ({ id, request }) => answer(id, request),
+  tokenize: async ({ text }) => (await withRestarts((on) => on.tokenize(text))).result,
+  call: async ({ request, parts }) => (await withRestarts((on) => on.call(request, parts))).result,
+};
 
 /** One call of the program at a time. */
 let last = Promise.resolve();
@@ -168,16 +172,7 @@ self.onmessage = ({ data }) => {
   }
   const run = async () => {
     try {
-      /** @type {any} */
-      let result;
-      if (method === 'load') {
-        result = await load(data.options, (progress) => self.postMessage({ id, progress }));
-      } else if (method === 'answer') {
-        result = await answer(id, data.request);
-      } else {
-        if (!engine) throw new TapmlError({ kind: 'internal', message: 'no model is loaded' });
-        result = await engine.tokenize(data.text);
-      }
+      const result = await methods[method](data);
       self.postMessage({ id, result });
     } catch (error) {
       self.postMessage({ id, error: errorFields(error) });

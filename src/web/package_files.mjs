@@ -11,8 +11,12 @@ const kComplete = 1;  // the last byte of a kept file, after its contents
 /** @typedef {{name: string, bytes: number, xxh64: string}} Entry */
 /** @typedef {{url: URL, target: string, end_tokens: number[], files: Entry[]}} Package */
 
-/** @param {URL} url @param {AbortSignal=} signal @param {number} from the first byte */
-async function get(url, signal, from = 0) {
+const kOfPackage = { expected: 'a file of a package',
+  hint: 'the address is that of the folder that `tapml compile MODEL --package DIR` wrote' };
+
+/** @param {URL} url @param {AbortSignal=} signal @param {number} from the first byte
+ * @param {{expected: string, hint: string}} what is there, and what to do if it is not */
+export async function get(url, signal, from = 0, { expected, hint } = kOfPackage) {
   let response;
   try {
     response = await fetch(url, { signal, headers: from > 0 ? { range: `bytes=${from}-` } : {} });
@@ -25,9 +29,7 @@ async function get(url, signal, from = 0) {
   }
   if (response.ok) return response;
   throw new TapmlError({ message: `cannot download ${url.pathname}`, where: url.href,
-    expected: 'a file of a package', found: `HTTP status ${response.status}`,
-    hint: response.status === 404
-      ? 'the address is that of the folder that `tapml compile MODEL --package DIR` wrote' : '' });
+    expected, found: `HTTP status ${response.status}`, hint: response.status === 404 ? hint : '' });
 }
 
 /** @param {any} entry @returns {entry is Entry} */

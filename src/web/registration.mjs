@@ -5,10 +5,12 @@
 const kFirstPause = 250, kLongestPause = 30000;  // milliseconds
 const kRefusals = 4000;  // a tracker refuses with this code plus a status of HTTP
 const kFull = 503;
+const kSigns = 15;  // seconds between two signs of life of the tracker
 
 /**
  * What happens to the registration: `waiting` for the next try; `refused` is the last news.
  * @typedef {{state: 'connecting'} | {state: 'ready'} | {state: 'serving'}
+ *   | {state: 'kernels', kernels: import('./session_worker.mjs').KernelNews[], error: string}
  *   | {state: 'served', received: number, sent: number}
  *   | {state: 'waiting', reason: string, milliseconds: number}
  *   | {state: 'refused', reason: string}} News
@@ -25,11 +27,11 @@ export class Registration {
   #timer;
 
   /** @param {string} tracker "ws://HOST:PORT" @param {string} key @param {string} token
-   * @param {(news: News) => void} tell */
-  constructor(tracker, key, token, tell) {
+   * @param {(news: News) => void} tell @param {number} signs */
+  constructor(tracker, key, token, tell, signs = kSigns) {
     this.tracker = tracker;
     this.tell = tell;
-    const query = `key=${encodeURIComponent(key)}` + (token ? `&token=${encodeURIComponent(token)}` : '');
+    const query = `key=${encodeURIComponent(key)}&signs=${signs}` + (token ? `&token=${encodeURIComponent(token)}` : '');
     this.address = `${tracker}/device?${query}`;
     this.#start();
   }
@@ -73,10 +75,16 @@ export class Registration {
       this.tell({ state: 'serving' });
       return;
     }
+    if (told.state === 'kernels') {
+      this.tell(told);
+      return;
+    }
     this.#worker = null;
     const status = told.code - kRefusals;
-    if (told.served) {
-      this.tell({ state: 'served', received: told.received, sent: told.sent });
+    if (told.served) this.tell({ state: 'served', received: told.received, sent: told.sent });
+    if (told.silent) {
+      this.#wait(told.reason);
+    } else if (told.served) {
       this.#start();
     } else if (status >= 400 && status < 600 && status !== kFull) {
       this.tell({ state: 'refused', reason: `The tracker refuses this tab: ${sentence(told.reason)}` });

@@ -1,4 +1,4 @@
-/** Language models in web pages: tapml.mjs. */
+/** Language models, and functions of compiled programs, in web pages: tapml.mjs. */
 
 /** Errors of loading and of answers. `message` has all fields, as lines. */
 export class TapmlError extends Error {
@@ -74,7 +74,30 @@ export interface Generation {
 
 export interface Message {
   role: string;
-  content: string;
+  content: string | { type: 'text'; text: string }[] | null;
+  /** Of an assistant's message. */
+  tool_calls?: ToolCall[];
+  /** Of a tool's message: the call that it answers. */
+  tool_call_id?: string;
+}
+
+export interface Tool {
+  type: 'function';
+  function: {
+    name: string;
+    description?: string;
+    /** A JSON schema. */
+    parameters?: object;
+    /** An answer that must call it follows its schema, or is refused if that has unknown keywords. */
+    strict?: boolean;
+  };
+}
+
+export interface ToolCall {
+  id: string;
+  type: 'function';
+  /** `arguments` is the text of a JSON object. */
+  function: { name: string; arguments: string };
 }
 
 export interface ChatRequest {
@@ -89,6 +112,11 @@ export interface ChatRequest {
   seed?: number;
   stop?: string | string[];
   response_format?: ResponseFormat;
+  tools?: Tool[];
+  /** "auto" by default; "required" and a named function hold the answer to the form of a call. */
+  tool_choice?: 'none' | 'auto' | 'required' | { type: 'function'; function: { name: string } };
+  /** Whether there may be several calls; true by default. */
+  parallel_tool_calls?: boolean;
   n?: 1;
   user?: string;
   stream_options?: { include_usage?: boolean };
@@ -107,7 +135,18 @@ export interface ChatCompletion {
   object: 'chat.completion';
   created: number;
   model: string;
-  choices: { index: 0; message: { role: 'assistant'; content: string }; finish_reason: 'stop' | 'length' }[];
+  choices: {
+    index: 0;
+    message: {
+      role: 'assistant';
+      /** Null if the answer only calls tools. */
+      content: string | null;
+      /** The model's thoughts. */
+      reasoning_content?: string;
+      tool_calls?: ToolCall[];
+    };
+    finish_reason: 'stop' | 'length' | 'tool_calls';
+  }[];
   usage: Usage;
 }
 
@@ -118,8 +157,14 @@ export interface ChatCompletionChunk {
   model: string;
   choices: {
     index: 0;
-    delta: { role?: 'assistant'; content?: string };
-    finish_reason: 'stop' | 'length' | null;
+    delta: {
+      role?: 'assistant';
+      content?: string;
+      reasoning_content?: string;
+      /** In one piece, before the last. */
+      tool_calls?: ({ index: number } & ToolCall)[];
+    };
+    finish_reason: 'stop' | 'length' | 'tool_calls' | null;
   }[];
   usage?: Usage;
 }
@@ -133,6 +178,78 @@ export interface Device {
   max_bindings: number;
   max_workgroup_bytes: number;
 }
+
+export type DType =
+  | 'bool' | 'i8' | 'i16' | 'i32' | 'i64' | 'u8' | 'u16' | 'u32' | 'u64' | 'f16' | 'bf16' | 'f32' | 'f64';
+
+/** i64 and u64 are in big arrays, bool in a Uint8Array, and f16 and bf16 as bits in a Uint16Array. */
+export type TypedArray =
+  | Int8Array | Int16Array | Int32Array | BigInt64Array | Uint8Array | Uint8ClampedArray | Uint16Array
+  | Uint32Array | BigUint64Array | Float32Array | Float64Array;
+
+/** A compact, row-major tensor in the page's memory. */
+export interface Tensor {
+  readonly data: TypedArray;
+  readonly shape: number[];
+  readonly dtype: DType;
+}
+
+/**
+ * Describes data as a tensor; typed arrays are not copied.
+ * @param shape the default has one dimension
+ * @param dtype the default is that of the typed array, f32 for a list of numbers
+ */
+export function tensor(data: TypedArray | number[], shape?: number[], dtype?: DType): Tensor;
+
+/** A tensor (or its array, with one dimension), a host scalar, a shape, or a tuple. */
+export type Argument = Tensor | TypedArray | number | bigint | boolean | number[] | Argument[];
+export type Result = Tensor | number | bigint | boolean | number[] | Result[];
+
+export interface Param {
+  name: string;
+  dtype?: DType;
+  /** Numbers, and texts of what depends on the call: "n", "(n + 1)". */
+  dims?: (number | string)[];
+}
+
+export interface KernelSignature {
+  name: string;
+  params: (Param & { mode: 'in' | 'out' | 'inout' })[];
+  /** What the dims depend on. */
+  scalars: string[];
+}
+
+export interface KernelOptions {
+  /** Those that no dimension of an input is. */
+  scalars?: Record<string, number>;
+}
+
+/** Runs one kernel: takes its inputs in order (mode in and inout), returns its outputs (out and inout). */
+type CallKernel = (name: string, inputs: (Tensor | TypedArray)[], options?: KernelOptions) => Promise<Tensor[]>;
+
+/** A loaded executable. Its calls run one after another, in their order. */
+export interface Executable {
+  readonly device: Device;
+  readonly target: string;
+  readonly url: string;
+  readonly functions: { name: string; params: Param[] }[];
+  readonly kernels: KernelSignature[];
+  tensor: typeof tensor;
+  /** Calls a function of the executable. */
+  call(name: string, ...args: Argument[]): Promise<Result>;
+  callKernel: CallKernel;
+  /** Ends the worker and frees the device's memory. */
+  unload(): void;
+}
+
+/**
+ * Loads an executable, or the first of several that this browser can run.
+ * @param url of files that `tapml compile MODULE --target webgpu -o FILE` wrote
+ */
+export function loadExecutable(
+  url: string | URL | (string | URL)[],
+  options?: { device?: 'auto' | 'webgpu' | 'wasm'; signal?: AbortSignal },
+): Promise<Executable>;
 
 /** A loaded model. It answers one request after another, in the order of the calls. */
 export interface Model {
@@ -162,6 +279,10 @@ export interface Model {
     };
   };
   tokenize(text: string): Promise<number[]>;
+  /** The kernels of the model's executable. */
+  readonly kernels: KernelSignature[];
+  tensor: typeof tensor;
+  callKernel: CallKernel;
   /** Ends the worker and frees the device's memory. */
   unload(): void;
 }

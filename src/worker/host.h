@@ -51,8 +51,9 @@ TAPML_GPU_IMPORT("create_buffer") int32_t tapml_gpu_create_buffer(double bytes);
 TAPML_GPU_IMPORT("destroy_buffer") void tapml_gpu_destroy_buffer(uint32_t buffer);
 // Begins; the result is the pipeline's number. `constants`: pairs of number and value.
 TAPML_GPU_IMPORT("create_pipeline")
-int32_t tapml_gpu_create_pipeline(const char* wgsl, uint32_t size, uint32_t buffers,
-                                  const uint32_t* constants, uint32_t count);
+int32_t tapml_gpu_create_pipeline(const char* name, uint32_t name_size, const char* wgsl,
+                                  uint32_t size, uint32_t buffers, const uint32_t* constants,
+                                  uint32_t count);
 TAPML_GPU_IMPORT("destroy_pipeline") void tapml_gpu_destroy_pipeline(uint32_t pipeline);
 TAPML_GPU_IMPORT("write")
 int32_t tapml_gpu_write(uint32_t buffer, uint32_t offset, const std::byte* from, uint32_t size);

@@ -86,14 +86,16 @@ class HostGpu final : public device::Gpu {
   }
   void destroy_buffer(uint32_t buffer) noexcept override { host::tapml_gpu_destroy_buffer(buffer); }
 
-  Result<uint32_t> create_pipeline(const std::string& wgsl, uint32_t buffers,
+  Result<uint32_t> create_pipeline(const std::string& name, const std::string& wgsl,
+                                   uint32_t buffers,
                                    std::span<const GpuConstant> constants) noexcept override {
     std::vector<uint32_t> pairs;
     for (const GpuConstant& constant : constants) {
       pairs.push_back(constant.number);
       pairs.push_back(constant.value);
     }
-    return settle(host::tapml_gpu_create_pipeline(wgsl.data(), static_cast<uint32_t>(wgsl.size()),
+    return settle(host::tapml_gpu_create_pipeline(name.data(), static_cast<uint32_t>(name.size()),
+                                                  wgsl.data(), static_cast<uint32_t>(wgsl.size()),
                                                   buffers, pairs.data(),
                                                   static_cast<uint32_t>(constants.size())));
   }

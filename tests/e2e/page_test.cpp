@@ -74,8 +74,12 @@ void expect_no_failures(const Json& result) {
 TEST_F(Page, AnswersOnBothDevicesAndRefusesWhatItCannotRun) {
   testing::TempFolder models;
   testing::copy_demo_model(models / "chat");
-  testing::write_bytes(models / "chat/chat_template.jinja",
-                       "{% for message in messages %}{{ message.content }}{% endfor %}");
+  testing::write_bytes(
+      models / "chat/chat_template.jinja",
+      "{% if tools %}{% for tool in tools %}{{ tool.function.name }} {% endfor %}<tool_call>{% "
+      "endif "
+      "%}{% for message in messages %}{{ message.content }}{% if message.tool_calls %}{{ "
+      "message.tool_calls[0].function.arguments.a }}{% endif %}{% endfor %}");
   ASSERT_NO_FATAL_FAILURE(compile("chat", models / "chat", "wasm"));
   std::vector<std::string> folders = {"model", "webgpu=" + at("webgpu"), "wasm=" + at("wasm"),
                                       "chat=" + at("chat")};
@@ -92,6 +96,29 @@ TEST_F(Page, AnswersOnBothDevicesAndRefusesWhatItCannotRun) {
   EXPECT_EQ(expected.size(), 64U);
   EXPECT_EQ(tokens_of(result, "webgpu"), expected);
   EXPECT_EQ(tokens_of(result, "wasm"), expected);
+}
+
+TEST_F(Page, CallsFunctionsAndKernelsOfExecutables) {
+  testing::TempFolder programs;
+  const std::string module = TAPML_SOURCE_DIR "/tests/web/program.txt";
+  testing::write_bytes(programs / "program.txt", testing::read_bytes(module));
+  for (const char* target : {"webgpu:schedule=fallback", "wasm", "cpu"}) {
+    const std::string text = target, platform = text.substr(0, text.find(':'));
+    const ProgramResult compiled = run_program(
+        {"compile", module, "--target", target, "-o", programs / (platform + ".tapml")});
+    ASSERT_EQ(compiled.exit_code, 0) << compiled.all();
+  }
+  const Json result =
+      run("in_browser.mjs", {"executable", "programs=" + programs.path(), "wasm=" + at("wasm"),
+                             std::string("lostgpu=") + TAPML_WASM_FOLDER});
+  if (absent_) GTEST_SKIP() << "no browser";
+  expect_no_failures(result);
+}
+
+TEST_F(Page, TheDevicePageChecksTheGpuByKeyboard) {
+  const Json result = run("device_page.mjs", {});
+  if (absent_) GTEST_SKIP() << "no browser";
+  expect_no_failures(result);
 }
 
 TEST_F(Page, TheChatPageAnswersByKeyboard) {

@@ -99,6 +99,10 @@ class Pages(unittest.TestCase):
         self.assertTrue(self.run_page("```", "# file: a.txt", "text", "```", "",
                                       "```console", "$ cat a.txt", "text", "```")[0])
 
+    def test_files_of_web_pages_keep_their_other_lines(self):
+        self.assertTrue(self.run_page("```html", "<!-- file: a.html -->", "<p>text", "```", "",
+                                      "```console", "$ cat a.html", "<p>text", "```")[0])
+
     def test_a_session_continues_across_commands(self):
         self.assertTrue(self.console("$ mkdir new && cd new && NAME=value", "$ basename $PWD; echo $NAME",
                                      "new", "value")[0])

@@ -53,6 +53,8 @@ class BackgroundServer {
   // The endpoint for a target, or the address; empty if the server did not start.
   const std::string& endpoint() const { return endpoint_; }
   std::string log() const { return read_bytes(log_ / "err"); }
+  // SIGSTOP makes it silent without an end, SIGCONT lets it go on.
+  void send(int signal) const { ::kill(process_, signal); }
   // Returns the exit code, or 128 plus the signal.
   int end(int signal = SIGTERM) {
     ::kill(process_, signal);

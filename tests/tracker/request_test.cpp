@@ -32,6 +32,8 @@ TEST(TrackerRequest, ReadsWhatIsAsked) {
   ASSERT_TRUE(device);
   EXPECT_EQ(device->kind, Asked::Kind::kDevice);
   EXPECT_EQ(device->key, "lab.1");
+  EXPECT_EQ(device->signs.count(), 0);
+  EXPECT_EQ(understand(request("/device?key=a&signs=15"), rules())->signs.count(), 15);
   const auto lease = understand(request("/lease?priority=-3&wait=7&key=%6c%61b"), rules());
   ASSERT_TRUE(lease);
   EXPECT_EQ(lease->kind, Asked::Kind::kLease);
@@ -45,7 +47,8 @@ TEST(TrackerRequest, RefusesWhatItCannotRead) {
   for (const char* target :
        {"/device", "/device?key=", "/device?key=a/b", "/device?key=a&key=b", "/device?key=%4",
         "/device?key=%zz", "/lease?key=a&priority=101", "/lease?key=a&priority=x",
-        "/lease?key=a&wait=-1", "/lease?key=a&wait=9999999999999999999999", "/lease?key",
+        "/device?key=a&signs=x", "/device?key=a&signs=-1", "/lease?key=a&wait=-1",
+        "/lease?key=a&wait=9999999999999999999999", "/lease?key",
         "/device?key=0123456789012345678901234567890123456789012345678901234567890123456789"}) {
     EXPECT_EQ(refusal_of(request(target), rules()), 400) << target;
   }

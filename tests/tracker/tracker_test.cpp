@@ -506,6 +506,41 @@ TEST(TrackerTab, ATabThatClosesEndsTheLease) {
   EXPECT_TRUE(becomes(*tracker, "devices", 0));
 }
 
+TEST(TrackerTab, ATabThatAsksGetsSignsOfLifeBesideTheBytes) {
+  const auto tracker = start();
+  Tab tab(*tracker, "key=tab&signs=1", own_origin(*tracker));
+  ASSERT_EQ(tab.status(), 101U);
+  EXPECT_EQ(tab.read(5), "alive");  // at once
+  EXPECT_TRUE(tab.socket().got_text());
+  const Stream client = *lease(at(*tracker, "tab"));
+  const std::string large(8 << 20, 'y');
+  std::thread sender([&] { send(*client, large); });
+  // Signs come between messages, and a slow reader delays them.
+  std::string bytes;
+  int signs = 0;
+  while (bytes.size() < large.size() || signs < 2) {
+    boost::beast::flat_buffer buffer;
+    boost::system::error_code error;
+    tab.socket().read(buffer, error);
+    ASSERT_FALSE(error) << error.message();
+    const std::string text = boost::beast::buffers_to_string(buffer.data());
+    if (tab.socket().got_text()) {
+      EXPECT_EQ(text, "alive");
+      if (++signs == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    } else {
+      bytes += text;
+    }
+  }
+  sender.join();
+  EXPECT_EQ(bytes, large);
+  // Without the parameter nothing comes before a client.
+  Tab silent(*tracker, "key=silent", own_origin(*tracker));
+  const Stream other = *lease(at(*tracker, "silent"));
+  send(*other, "x");
+  EXPECT_EQ(silent.read(1), "x");
+  EXPECT_FALSE(silent.socket().got_text());
+}
+
 TEST(TrackerTab, OtherOriginsAndTokensAreRefused) {
   TrackerOptions options;
   options.token = "s3cret";

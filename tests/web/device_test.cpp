@@ -82,6 +82,17 @@ TEST_F(WebDevice, ServesLeaseAfterLease) {
   EXPECT_EQ(integers(there.json().find("tokens")), integers(here.json().find("tokens")));
   ASSERT_EQ(tab_->wait_for("#state", "Registered"), "");
   EXPECT_EQ(tab_->text("#leases tbody tr td:last-child"), "ended");
+  // The kernels of the session, by name.
+  EXPECT_EQ(tab_->text("#kernels-summary").find("The last error"), std::string::npos);
+  const std::string rows = "eval [...document.querySelectorAll('#kernels tbody tr')]";
+  EXPECT_GT(tab_->ask(rows + ".length").as_integer(), 20);
+  const Json norm = tab_->ask(rows +
+                              ".map((row) => [...row.cells].map((cell) => cell.textContent))"
+                              ".find(([name]) => name === 'rms_norm_485247dc_0')");
+  ASSERT_EQ(norm.items().size(), 4U) << norm.dump();
+  // Two in each of 6 layers, for the prompt; later tokens have a kernel of one row.
+  EXPECT_EQ(norm.items()[2].as_string(), "12");
+  EXPECT_EQ(norm.items()[1].as_string(), "ran");
   const ProgramResult checked = run({"devices", "--target", target("lab"), "--check"});
   EXPECT_EQ(checked.exit_code, 0) << checked.all();
 }
@@ -167,6 +178,19 @@ TEST_F(WebDevice, APageOfAnotherOriginIsRefused) {
   EXPECT_EQ(tab_->wait_for("#state", "refuses pages of " + other.endpoint()), "");
   EXPECT_NE(web_->log().find("pages of " + other.endpoint() + " may not connect"),
             std::string::npos);
+}
+
+TEST_F(WebDevice, ATabNoticesATrackerThatIsSilentlyGone) {
+  BackgroundServer other({"--listen", "127.0.0.1:0"}, {}, "web serve");
+  tab_->ask("open " + other.endpoint() + "/device#key=lab&signs=1");
+  ASSERT_EQ(tab_->wait_for("#state", "Registered"), "") << other.log();
+  // As long as it gives signs, nothing happens.
+  std::this_thread::sleep_for(std::chrono::milliseconds(5500));
+  EXPECT_EQ(tab_->text("#state").find("Registered"), 0U) << tab_->text("#state");
+  other.send(SIGSTOP);
+  EXPECT_EQ(tab_->wait_for("#state", "The tracker has given no sign of life for 3 s."), "");
+  other.send(SIGCONT);
+  EXPECT_EQ(tab_->wait_for("#state", "Registered"), "") << other.log();
 }
 
 TEST_F(WebDevice, TwoTabsServeTwoClients) {

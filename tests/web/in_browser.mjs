@@ -12,8 +12,7 @@ import { serveFolders } from './static_server.mjs';
 const [folder, script, ...more] = process.argv.slice(2);
 const here = path.dirname(fileURLToPath(import.meta.url));
 const { Browser } = await import(pathToFileURL(path.join(folder, 'browser.mjs')).href);
-const { faults = new Map(), prepare } = fs.existsSync(path.join(here, `${script}.faults.mjs`))
-  ? await import(`./${script}.faults.mjs`) : {};
+const { faults, prepare } = await import('./model.faults.mjs');
 
 /** @type {Record<string, string>} */
 const folders = { '': folder, tests: here };
@@ -21,7 +20,7 @@ for (const pair of more) {
   const [name, at] = pair.split('=');
   folders[name] = at;
 }
-prepare?.(fs.readFileSync(path.join(folders.wasm, 'weights.safetensors')));
+prepare(fs.readFileSync(path.join(folders.wasm, 'weights.safetensors')));
 const browser = new Browser();
 const end = async (/** @type {string} */ text, /** @type {number} */ code) => {
   console.log(text);

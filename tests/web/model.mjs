@@ -36,6 +36,43 @@ async function checkOptions(model) {
                 ['no chat template']);
 }
 
+const kTool = { type: 'function', function: { name: 'add', parameters: { type: 'object',
+  properties: { a: { enum: [1, 23] } }, required: ['a'], additionalProperties: false } } };
+
+/** @param {any} model with a template that names tools */
+async function checkTools(model) {
+  const user = { role: 'user', content: kPrompt };
+  const request = { messages: [user], max_tokens: 200, temperature: 0, tools: [kTool], tool_choice: 'required',
+    parallel_tool_calls: false };
+  const { choices: [choice] } = await model.chat.completions.create(request);
+  const [call] = choice.message.tool_calls ?? [];
+  check('a call', choice.finish_reason === 'tool_calls' && choice.message.content === null &&
+        choice.message.tool_calls?.length === 1 && call.type === 'function' && call.function.name === 'add' &&
+        [1, 23].includes(JSON.parse(call.function.arguments).a), choice);
+  const deltas = [];
+  for await (const chunk of model.chat.completions.create({ ...request, stream: true })) deltas.push(chunk.choices[0]);
+  const streamed = deltas.flatMap(({ delta }) => delta.tool_calls ?? []);
+  check('a stream has the same call', streamed.length === 1 && streamed[0].index === 0 &&
+        JSON.stringify(streamed[0].function) === JSON.stringify(call.function) &&
+        deltas.at(-1)?.finish_reason === 'tool_calls', deltas);
+  // The call and its result are part of the conversation.
+  const messages = [user, choice.message, { role: 'tool', tool_call_id: call.id, content: '24' }];
+  const after = await model.chat.completions.create({ messages, max_tokens: 4, temperature: 0 });
+  const plain = await model.chat.completions.create({ max_tokens: 4, temperature: 0,
+    messages: [{ role: 'user', content: `${kPrompt}${JSON.parse(call.function.arguments).a}24` }] });
+  check('a conversation with a call', after.choices[0].message.content === plain.choices[0].message.content,
+        [after.choices, plain.choices]);
+  const free = await model.chat.completions.create({ ...request, tool_choice: 'none', max_tokens: 4 });
+  check('no call', typeof free.choices[0].message.content === 'string' && !free.choices[0].message.tool_calls, free);
+  await refuses('a tool that is not there', () => model.chat.completions.create({ ...request,
+    tool_choice: { type: 'function', function: { name: 'sub' } } }), ['tool_choice', 'not there']);
+  await refuses('a tool without a name', () => model.chat.completions.create({ ...request, tools: [{}] }), ['name']);
+  await refuses('a strict schema', () => model.chat.completions.create({ ...request,
+    tools: [{ type: 'function', function: { name: 'f', strict: true, parameters: { not: {} } } }] }), ['not']);
+  await refuses('an image', async () => model.chat.completions.create({
+    messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }), ['image_url', 'messages[0]']);
+}
+
 async function checkChat() {
   const model = await load('/chat');
   check('the template is found', model.hasChat, model);
@@ -56,6 +93,7 @@ async function checkChat() {
   }
   const stopped = await model.chat.completions.create({ ...request, stop: ['world'] });
   check('a caller who leaves a stream ends it', stopped.choices[0].finish_reason === 'stop', stopped);
+  await checkTools(model);
   await refuses('an unknown parameter', async () => model.chat.completions.create({ ...request, logprobs: true }),
                 ['"logprobs" is not served']);
   model.unload();

@@ -49,8 +49,9 @@ class Gpu {
   // After the submitted commands.
   virtual void destroy_buffer(uint32_t buffer) noexcept = 0;
   // (waits) The kernel `main` of a shader with bindings of `buffers` storage buffers and then a
-  // uniform buffer. InternalError kCompile with the lines of its errors.
-  virtual Result<uint32_t> create_pipeline(const std::string& wgsl, uint32_t buffers,
+  // uniform buffer; `name` is for people. InternalError kCompile with the lines of its errors.
+  virtual Result<uint32_t> create_pipeline(const std::string& name, const std::string& wgsl,
+                                           uint32_t buffers,
                                            std::span<const GpuConstant> constants) noexcept = 0;
   virtual void destroy_pipeline(uint32_t pipeline) noexcept = 0;
   // Whole words; copies them.

@@ -113,8 +113,8 @@ Result<uint32_t> WebGpuKernel::pipeline(int64_t threads, std::span<const SharedS
     std::rotate(pipelines_.begin(), at, at + 1);
     return pipelines_.front().second;
   }
-  auto made =
-      context_->gpu().create_pipeline(wgsl_, static_cast<uint32_t>(access_.size()), constants);
+  auto made = context_->gpu().create_pipeline(entry_, wgsl_, static_cast<uint32_t>(access_.size()),
+                                              constants);
   if (!made) {
     Error error = std::move(made).error();
     if (error.fault == PlatformFault::kCompile) {

@@ -31,11 +31,6 @@ ReplyHead new_head(ReplyKind kind, const std::string& model) {
   return {.kind = kind, .id = id.str(), .model = model, .created = seconds_since_1970()};
 }
 
-bool ends_in_thought(std::string_view text) {
-  const size_t last = text.find_last_not_of(" \t\r\n");
-  return last != std::string_view::npos && text.substr(0, last + 1).ends_with("<think>");
-}
-
 ApiResult<std::vector<int32_t>> encoded(Result<std::vector<int32_t>> tokens,
                                         const std::string& param) {
   if (tokens && !tokens->empty()) return *std::move(tokens);
@@ -107,7 +102,7 @@ ApiResult<void> Api::chat(const HttpRequest& request, const std::shared_ptr<Exch
   PromptTokens prompt;
   TAPML_ASSIGN(prompt.tokens, encoded(model_.tokenizer->encode(*text, false), "messages"));
   TAPML_TRY(check_length(std::ssize(prompt.tokens)));
-  prompt.begins_in_thought = ends_in_thought(*text);
+  prompt.begins_in_thought = llm::ends_in_thought(*text);
   if (asked.requires_call) {
     llm::ChatTemplateOptions without_tools = asked.render;
     without_tools.tools = Json::null();
@@ -118,7 +113,7 @@ ApiResult<void> Api::chat(const HttpRequest& request, const std::shared_ptr<Exch
                            .code = "no_tools"});
     }
     TAPML_ASSIGN(asked.generation.grammar,
-                 tool_grammar(asked, call_form_of(*text), prompt.begins_in_thought));
+                 tool_grammar(asked, llm::call_form_of(*text), prompt.begins_in_thought));
   }
   const auto generation = std::make_shared<Generation>(
       *services_.texts, exchange, origin_headers(options_.access, request),

@@ -19,7 +19,7 @@ ApiResult<void> Generation::start(const std::vector<PromptTokens>& prompts,
   for (const PromptTokens& prompt : prompts) {
     usage_.prompt_tokens += std::ssize(prompt.tokens);
     for (int64_t i = 0; i < request_.choices; ++i) {
-      Text text{AnswerParts(prompt.begins_in_thought, with_tools_), {}, false};
+      Text text{llm::AnswerParts(prompt.begins_in_thought, with_tools_), {}, false};
       text.whole.index = std::ssize(texts_);
       text.whole.reports_tokens = request_.top_probabilities >= 0;
       texts_.push_back(std::move(text));
@@ -69,7 +69,7 @@ void Generation::write(const Json& json) {
   exchange_->write(event_text(json));
 }
 
-void Generation::give(Text& text, AnswerDelta delta, std::vector<TokenReport> tokens,
+void Generation::give(Text& text, llm::AnswerDelta delta, std::vector<TokenReport> tokens,
                       const char* finish) {
   if (!request_.stream) {
     ReplyChoice& whole = text.whole;
@@ -106,7 +106,7 @@ void Generation::on_end(size_t index, const Result<ServedEnd>& end) {
   if (has_failed_) return;
   if (!end) return fail_with(end.error());
   Text& text = texts_[index];
-  AnswerDelta rest;
+  llm::AnswerDelta rest;
   if (head_.kind == ReplyKind::kChat) rest = text.parts.finish();
   usage_.tokens += end->counts.tokens;
   usage_.shared_tokens += end->counts.shared_tokens;

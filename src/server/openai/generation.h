@@ -30,13 +30,14 @@ class Generation : public std::enable_shared_from_this<Generation> {
 
  private:
   struct Text {
-    AnswerParts parts;
+    llm::AnswerParts parts;
     ReplyChoice whole;  // of an answer that is not streamed
     bool has_begun = false;
   };
   void on_piece(size_t index, TextPiece piece);
   void on_end(size_t index, const Result<ServedEnd>& end);
-  void give(Text& text, AnswerDelta delta, std::vector<TokenReport> tokens, const char* finish);
+  void give(Text& text, llm::AnswerDelta delta, std::vector<TokenReport> tokens,
+            const char* finish);
   void write(const Json& json);
   void complete();
   void fail_with(const Error& error);

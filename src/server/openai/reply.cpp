@@ -48,7 +48,7 @@ Json completion_probabilities(const std::vector<TokenReport>& tokens) {
                        {"top_logprobs", std::move(tops)}});
 }
 
-Json calls_json(const std::vector<ToolCall>& calls, const ReplyHead& head, int64_t choice,
+Json calls_json(const std::vector<llm::ToolCall>& calls, const ReplyHead& head, int64_t choice,
                 bool with_index) {
   Json list = Json::array();
   for (size_t i = 0; i < calls.size(); ++i) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "io/json.h"
-#include "server/openai/answer_parts.h"
+#include "llm/tools/answer_parts.h"
 #include "server/text_service.h"
 
 namespace tapml::server {
@@ -26,8 +26,8 @@ const char* finish_reason(ServedEnd::Reason reason, bool has_calls);
 // One of the texts of an answer, whole or since the last piece.
 struct ReplyChoice {
   int64_t index = 0;
-  AnswerDelta delta;
-  std::vector<ToolCall> calls;
+  llm::AnswerDelta delta;
+  std::vector<llm::ToolCall> calls;
   std::vector<TokenReport> tokens;
   bool reports_tokens = false;
   bool is_first = false;         // of a stream

@@ -1,8 +1,8 @@
-#include "server/openai/answer_parts.h"
+#include "llm/tools/answer_parts.h"
 
 #include <gtest/gtest.h>
 
-namespace tapml::server {
+namespace tapml::llm {
 namespace {
 
 struct Parts {
@@ -92,4 +92,4 @@ TEST(AnswerParts, ContentIsGivenAsSoonAsItIsCertain) {
 }
 
 }  // namespace
-}  // namespace tapml::server
+}  // namespace tapml::llm

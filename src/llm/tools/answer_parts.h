@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tapml::server {
+namespace tapml::llm {
 
 struct ToolCall {
   std::string name;
@@ -23,10 +23,13 @@ struct AnswerDelta {
   bool is_empty() const { return content.empty() && reasoning.empty(); }
 };
 
+// Whether a prompt ends with <think>: the answer begins within a thought.
+bool ends_in_thought(std::string_view prompt);
+
 // Splits an answer piece by piece. It holds back what may become a mark or a call.
 class AnswerParts {
  public:
-  // `begins_in_thought`: the prompt ends with <think>. `with_tools`: calls are looked for.
+  // `begins_in_thought`: ends_in_thought() of the prompt. `with_tools`: calls are looked for.
   AnswerParts(bool begins_in_thought, bool with_tools);
 
   AnswerDelta push(std::string_view piece);
@@ -47,4 +50,4 @@ class AnswerParts {
   std::vector<ToolCall> calls_;
 };
 
-}  // namespace tapml::server
+}  // namespace tapml::llm

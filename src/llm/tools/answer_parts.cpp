@@ -1,11 +1,11 @@
-#include "server/openai/answer_parts.h"
+#include "llm/tools/answer_parts.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "io/json.h"
 
-namespace tapml::server {
+namespace tapml::llm {
 
 namespace {
 
@@ -44,6 +44,11 @@ std::optional<ToolCall> call_of_text(std::string_view text) {
 }
 
 }  // namespace
+
+bool ends_in_thought(std::string_view prompt) {
+  const size_t last = prompt.find_last_not_of(kBlanks);
+  return last != std::string_view::npos && prompt.substr(0, last + 1).ends_with(kThink);
+}
 
 AnswerParts::AnswerParts(bool begins_in_thought, bool with_tools)
     : state_(begins_in_thought ? State::kThought : State::kStart), with_tools_(with_tools) {}
@@ -144,4 +149,4 @@ bool AnswerParts::read_calls(std::string_view text, std::string& content) {
   return true;
 }
 
-}  // namespace tapml::server
+}  // namespace tapml::llm
