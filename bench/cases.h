@@ -28,6 +28,8 @@ std::vector<Case> optimization_cases();
 std::vector<Case> quantization_cases();
 // Many texts at once, and the interface of a server, compared with one text and the engine alone.
 std::vector<Case> serving_cases();
+// Speculative decoding, compared with the times of its steps and with plain decoding.
+std::vector<Case> speculation_cases();
 // Library kernels compared with generated code for the same kernels.
 std::vector<Case> library_cases();
 // Work-group kernels on the OpenCL device, compared with the fallback and the ceilings.

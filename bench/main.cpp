@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     for (bench::Case& test : bench::optimization_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::quantization_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::serving_cases()) cases.push_back(std::move(test));
+    for (bench::Case& test : bench::speculation_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::library_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::tracker_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::web_cases()) cases.push_back(std::move(test));

@@ -282,6 +282,7 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
   CompiledModel model =
       load_compiled(options.model, options.folder, [&](const ExecutableFile& file) {
         target = executable_target(file, options.model, options.target);
+        if (options.session) return;
         session = open_session(target, options.cache, options.libraries.load(), remote);
       });
   check_use(model.file.executable.model, options.use, options.model);
@@ -295,7 +296,7 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
   auto executable = std::make_shared<const Executable>(std::move(model.file.executable));
   auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
                                           options.isolation);
-  runtime::Session* opened = session.get();
+  runtime::Session* opened = session ? session.get() : options.session;
   return {std::move(target),
           opened,
           std::move(session),

@@ -13,6 +13,7 @@
 #include "cli/sizes.h"
 #include "cli/suite_completeness.h"
 #include "ir/exceptions.h"
+#include "llm/speculation/speculation.h"
 #include "topdown/results/result_json.h"
 
 namespace tapml::cli {
@@ -117,8 +118,15 @@ void add_carve(Registration registration) {
   app->add_option("--decode", command->decode, "Decode steps to carve after each text")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
       ->excludes(tokens);
-  app->add_option("--batch", command->batch, "Texts to run at once, as one batch")
-      ->check(CLI::Range(1, 4096))
+  CLI::Option* batch =
+      app->add_option("--batch", command->batch, "Texts to run at once, as one batch")
+          ->check(CLI::Range(1, 4096))
+          ->capture_default_str();
+  app->add_option("--draft-tokens", command->draft_tokens,
+                  "Add a call after each text that checks so many proposed tokens "
+                  "(docs/speculative-decoding.md)")
+      ->check(CLI::Range(int64_t{0}, llm::Speculation::kMostProposed))
+      ->excludes(batch)
       ->capture_default_str();
   add_options(*app, command->sampler);
   app->add_flag("--edge", command->edge, "Add edge cases: extreme values and odd sizes");

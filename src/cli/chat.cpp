@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/model.h"
+#include "app/speculation.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
@@ -29,6 +30,7 @@ struct ChatCommand {
   app::GrammarOptions grammar;
   int64_t max_tokens = 1024;
   llm::SamplerOptions sampler;
+  app::SpeculationOptions speculation;
 };
 
 constexpr const char* kHelp =
@@ -52,13 +54,14 @@ const std::vector<std::string_view> kCommands = {"/help",    "/clear", "/system"
 class Chat {
  public:
   Chat(const ChatCommand& options, const Output& output, const ReadyModel& model,
-       llm::Engine& engine, const llm::ChatTemplate& chat_template)
+       llm::Engine& engine, llm::Speculation* speculation, const llm::ChatTemplate& chat_template)
       : options_(options),
         output_(output),
         session_(engine, *model.tokenizer, chat_template, model.eos),
         history_(options.chat.system),
         render_(options.chat.render_options()),
-        grammar_(options.grammar.read()) {}
+        grammar_(options.grammar.read()),
+        speculation_(speculation) {}
 
   void run() {
     LineInput input;
@@ -94,6 +97,7 @@ class Chat {
     answer.stop = options_.stop;
     answer.grammar = grammar_;
     answer.chat = render_;
+    answer.speculation = speculation_;
     bool ends_line = true;
     answer.on_text = [&](std::string_view text) {
       ends_line = text.ends_with('\n');
@@ -131,6 +135,7 @@ class Chat {
                       {"timings", Json::object({{"prefill", Json::number(answer.prefill_seconds)},
                                                 {"decode", Json::number(answer.decode_seconds)},
                                                 {"tokens_per_s", Json::number(speed)}})}});
+    if (speculation_) row.set("speculation", speculation_json(answer.speculation));
     answers_.push(std::move(row));
     if (output_.json) return;
     const char* end = answer.end == llm::AnswerEnd::kCancelled     ? "; stopped"
@@ -141,6 +146,8 @@ class Chat {
                  static_cast<long long>(answer.tokens.size()), speed,
                  static_cast<long long>(answer.prompt_tokens - answer.kept_tokens),
                  static_cast<long long>(answer.prompt_tokens), end);
+    const std::string proposed = speculation_text(answer.speculation);
+    if (!proposed.empty()) std::fprintf(stderr, "[%s]\n", proposed.c_str());
   }
 
   // False ends the program.
@@ -188,6 +195,7 @@ class Chat {
   ChatHistory history_;
   llm::ChatTemplateOptions render_;
   const std::shared_ptr<const llm::Grammar> grammar_;
+  llm::Speculation* const speculation_;  // null: none
   Json answers_ = Json::array();
   uint64_t draws_ = 0;
 };
@@ -208,12 +216,20 @@ int run(ChatCommand options, const Output& output) {
   options.model.with_folder = [&](const std::string& folder) {
     chat_template = options.chat.load(folder, options.model.model);
   };
-  const ReadyModel model = make_ready(options.model, {});
+  const ReadyModel model =
+      make_ready(options.model, [&](const Tokenizer&, const ModelInterface& interface,
+                                    llm::TextInputs&) { options.speculation.check(interface); });
   auto engine = make_engine(model);
+  std::unique_ptr<app::SpeculativeModel> speculative;
+  if (options.speculation.is_on()) {
+    speculative = app::SpeculativeModel::load(options.speculation, options.model, model);
+    if (speculative->draft()) speculative->draft()->vm().set_interrupt(&interrupt_flag());
+  }
   engine->vm().set_interrupt(&interrupt_flag());
   engine->vm().set_call_limit(options.model.step_limit);
   progress.end();
-  Chat chat(options, output, model, *engine, *chat_template);
+  Chat chat(options, output, model, *engine, speculative ? &speculative->speculation() : nullptr,
+            *chat_template);
   chat.run();
   output.document(chat.document());
   return kDone;
@@ -234,6 +250,7 @@ void add_chat(Registration registration) {
   command->add_option("--max-tokens", options->max_tokens, "Most tokens of an answer")
       ->capture_default_str();
   add_options(*command, options->sampler);
+  add_options(*command, options->speculation);
   set_runner(*command, registration,
              [options, registration] { return run(*options, registration.output); });
 }

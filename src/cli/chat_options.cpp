@@ -1,6 +1,8 @@
 #include "cli/chat_options.h"
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
 
 #include "ir/exceptions.h"
 
@@ -34,6 +36,61 @@ void add_options(CLI::App& command, app::GrammarOptions& options) {
                      "File of a grammar that the answer follows, in GBNF (docs/chat.md)");
   command.add_option("--json-schema", options.schema_file,
                      "File of a JSON schema that the answer follows");
+}
+
+void add_options(CLI::App& command, app::SpeculationOptions& options) {
+  CLI::Option* draft =
+      command.add_option("--draft", options.draft,
+                         "Smaller model that proposes tokens, which MODEL checks together "
+                         "(docs/speculative-decoding.md)");
+  command
+      .add_option("--lookup", options.lookup,
+                  "Propose what followed the last N tokens where they stood before in the text")
+      ->check(CLI::Range(int64_t{1}, int64_t{64}))
+      ->excludes(draft);
+  command.add_option("--draft-tokens", options.propose.tokens, "Most tokens to propose at once")
+      ->check(CLI::Range(int64_t{1}, llm::Speculation::kMostProposed))
+      ->capture_default_str();
+  command.add_flag("--keep-draft", options.propose.keep,
+                   "Propose tokens even where that measures slower than plain decoding");
+}
+
+namespace {
+
+std::string fixed_text(double value, int digits) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
+
+}  // namespace
+
+std::string speculation_text(const llm::SpeculationCounts& counts) {
+  if (counts.verify_steps + counts.plain_steps == 0) return "";
+  if (counts.verify_steps == 0) return "no tokens were proposed";
+  std::string text = std::to_string(counts.accepted) + " of " + std::to_string(counts.proposed) +
+                     " proposed tokens accepted (" + fixed_text(100 * counts.acceptance(), 0) +
+                     "%), " + fixed_text(counts.tokens_per_verify(), 2) + " tokens a verify step";
+  if (counts.stopped_after) {
+    return text + "; plain decoding is faster: turned off after " +
+           std::to_string(*counts.stopped_after) + " tokens (--keep-draft keeps it on)";
+  }
+  return counts.slower ? text + "; plain decoding would be faster" : text;
+}
+
+Json speculation_json(const llm::SpeculationCounts& counts) {
+  return Json::object({{"proposed", Json::integer(counts.proposed)},
+                       {"accepted", Json::integer(counts.accepted)},
+                       {"acceptance", Json::number(counts.acceptance())},
+                       {"verify_steps", Json::integer(counts.verify_steps)},
+                       {"tokens_per_verify", Json::number(counts.tokens_per_verify())},
+                       {"plain_steps", Json::integer(counts.plain_steps)},
+                       {"stopped_after",
+                        counts.stopped_after ? Json::integer(*counts.stopped_after) : Json::null()},
+                       {"slower", Json::boolean(counts.slower)},
+                       {"timings", Json::object({{"propose", Json::number(counts.propose_seconds)},
+                                                 {"verify", Json::number(counts.verify_seconds)},
+                                                 {"plain", Json::number(counts.plain_seconds)}})}});
 }
 
 }  // namespace tapml::cli

@@ -6,6 +6,7 @@
 
 #include "app/chat.h"
 #include "app/grammar.h"
+#include "app/speculation.h"
 #include "app/text_inputs.h"
 #include "cli/command.h"
 
@@ -17,5 +18,12 @@ void add_options(CLI::App& command, app::ChatOptions& options);  // --system, --
 void refuse_inputs(const app::TextInputOptions& inputs, const std::string& hint);
 void add_stop_option(CLI::App& command, std::vector<std::string>& stop);
 void add_options(CLI::App& command, app::GrammarOptions& options);  // --grammar, --json-schema
+
+// --draft, --lookup, --draft-tokens, --keep-draft
+void add_options(CLI::App& command, app::SpeculationOptions& options);
+
+// What speculation did for a text, for people ("", if it had no step) and for programs.
+std::string speculation_text(const llm::SpeculationCounts& counts);
+Json speculation_json(const llm::SpeculationCounts& counts);
 
 }  // namespace tapml::cli

@@ -28,6 +28,7 @@ constexpr OptionRow kRows[] = {
     {"--max-tokens", kInput, "N"},
     {"--decode", kInput, "N"},
     {"--batch", kInput, "N"},
+    {"carve --draft-tokens", kInput, "N"},
     {"--config", kInput, "FILE"},
     {"--model", kInput, "DIR"},
     {"--suite", kInput, "DIR"},
@@ -55,6 +56,10 @@ constexpr OptionRow kRows[] = {
     {"--top-p", kSampling, "P"},
     {"--seed", kSampling, "SEED"},
     {"check-import --seed", kInput, "SEED"},
+    {"--draft", kSampling, "MODEL"},
+    {"--lookup", kSampling, "N"},
+    {"--draft-tokens", kSampling, "N"},
+    {"--keep-draft", kSampling, ""},
 
     {"--mode", kPrograms, ""},
     {"--policy", kPrograms, ""},

@@ -5,6 +5,8 @@
 
 #include "app/chat.h"
 #include "app/model.h"
+#include "app/speculation.h"
+#include "base/clock.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
@@ -36,6 +38,7 @@ struct RunOptions {
   app::GrammarOptions grammar;
   int64_t max_tokens = 64;
   llm::SamplerOptions sampler;
+  app::SpeculationOptions speculation;
 };
 
 Json token_list(const std::vector<int32_t>& tokens) {
@@ -121,10 +124,18 @@ int run(RunOptions options, const Output& output) {
   ReadyModel model = make_ready(
       options.model,
       [&](const Tokenizer& tokenizer, const ModelInterface& interface, llm::TextInputs& inputs) {
+        options.speculation.check(interface);
         prompt = encode_prompt(tokenizer, interface, text, inputs, options.is_chat);
       });
   auto engine = make_engine(model);
   double load_seconds = model.load_seconds + engine->load_seconds();
+  std::unique_ptr<app::SpeculativeModel> speculative;
+  if (options.speculation.is_on()) {
+    const double start = seconds_now();
+    speculative = app::SpeculativeModel::load(options.speculation, options.model, model);
+    if (speculative->draft()) speculative->draft()->vm().set_interrupt(&interrupt_flag());
+    load_seconds += seconds_now() - start;
+  }
 
   engine->vm().set_interrupt(&interrupt_flag());
   engine->vm().set_call_limit(options.model.step_limit);
@@ -134,6 +145,7 @@ int run(RunOptions options, const Output& output) {
   generate.eos = model.eos;
   generate.sampler = options.sampler;
   generate.keep_logits = !options.dump_logits.empty();
+  if (speculative) generate.speculation = &speculative->speculation();
   // A redrawn line and the text would interfere with each other.
   const bool shares_terminal = progress.live() && is_terminal(STDOUT_FILENO);
   Status files;
@@ -178,7 +190,7 @@ int run(RunOptions options, const Output& output) {
           ? static_cast<double>(generation.decode_steps) / generation.decode_seconds
           : 0;
   const std::string note = empty_answer_note(options, generation);
-  output.document(Json::object(
+  Json document = Json::object(
       {{"prompt_tokens", token_list(prompt)},
        {"tokens", token_list(generation.tokens)},
        {"text", Json::string(answer)},
@@ -191,9 +203,13 @@ int run(RunOptions options, const Output& output) {
                                  {"compile", Json::number(model.compile_seconds)},
                                  {"prefill", Json::number(generation.prefill_seconds)},
                                  {"decode", Json::number(generation.decode_seconds)},
-                                 {"tokens_per_s", Json::number(tokens_per_second)}})}}));
+                                 {"tokens_per_s", Json::number(tokens_per_second)}})}});
+  if (speculative) document.set("speculation", speculation_json(generation.speculation));
+  output.document(document);
   if (!output.json) {
     if (!note.empty()) std::fprintf(stderr, "[%s]\n", note.c_str());
+    const std::string proposed = speculation_text(generation.speculation);
+    if (!proposed.empty()) std::fprintf(stderr, "[%s]\n", proposed.c_str());
     std::fprintf(stderr, "[%zu prompt tokens, %zu generated, %.1f tokens/s; compile %.2f s]\n",
                  prompt.size(), generation.tokens.size(), tokens_per_second, model.compile_seconds);
   }
@@ -216,6 +232,7 @@ void add_run(Registration registration) {
   command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate")
       ->capture_default_str();
   add_options(*command, options->sampler);
+  add_options(*command, options->speculation);
   command->add_option("--dump-logits", options->dump_logits,
                       "File for the tokens and logits (safetensors)");
   add_options(*command, options->trace);

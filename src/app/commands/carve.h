@@ -17,6 +17,7 @@ struct CarveCommand {
   int64_t max_tokens = 4;
   int64_t decode = -1;       // -1: max_tokens
   int64_t batch = 1;         // texts per batch
+  int64_t draft_tokens = 0;  // that a call of logits_all checks after each text; 0: no such call
   int64_t calls = 0;         // per kernel and sizes; 0: all
   int64_t budget_bytes = 0;  // 0: no limit
   llm::SamplerOptions sampler;

@@ -14,6 +14,7 @@ Carved carve_encoder(CarveCommand command, const CommandHooks& hooks) {
   refuse(!command.inputs.empty(), "--inputs", "a text module", name);
   refuse(!command.function.empty(), "--function", "a text module", name);
   refuse(command.decode >= 0, "--decode", "a model that continues texts", name);
+  refuse(command.draft_tokens > 0, "--draft-tokens", "a model that continues texts", name);
   command.model.use = ModelUse::kEmbed;
   if (hooks.checked) hooks.checked();
   const NamedTexts texts = command.tokens.empty() ? read_texts(command.texts) : NamedTexts();

@@ -51,6 +51,17 @@ std::vector<int32_t> encode(const Tokenizer& tokenizer, const ModelInterface& mo
   throw_error(std::move(error));
 }
 
+// A call as speculative decoding checks `count` proposed tokens, after a text of these tokens.
+Status check_proposed(llm::Engine& engine, const std::vector<int32_t>& text, int64_t count) {
+  std::vector<int32_t> tokens;
+  for (int64_t i = 0; i <= count && engine.length() + i < engine.capacity(); ++i) {
+    tokens.push_back(text[static_cast<size_t>(i) % text.size()]);
+  }
+  if (tokens.empty()) return {};
+  TAPML_ASSIGN([[maybe_unused]] const HostTensor logits, engine.logits_all(tokens));
+  return {};
+}
+
 }  // namespace
 
 Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
@@ -83,12 +94,13 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
   const auto batch = static_cast<size_t>(command.batch);
   for (size_t first = 0; first < prompts.size(); first += batch) {
     const auto some = std::span(prompts).subspan(first, std::min(batch, prompts.size() - first));
-    runs.emplace_back([&engine, &generate, some](const topdown::Carver&) -> Status {
+    runs.emplace_back([&engine, &generate, &command, some](const topdown::Carver&) -> Status {
       // The pools must not pass data of an earlier run into this one's tests.
       TAPML_TRY(engine.clear());
       if (some.size() == 1) {
         TAPML_ASSIGN([[maybe_unused]] auto text, engine.generate(some[0], generate));
-        return {};
+        if (command.draft_tokens == 0) return {};
+        return check_proposed(engine, some[0], command.draft_tokens);
       }
       TAPML_ASSIGN([[maybe_unused]] auto texts, engine.generate_batch(some, generate));
       return {};

@@ -111,6 +111,7 @@ Carved carve_module(const CarveCommand& command, const CommandHooks& hooks) {
   refuse(!command.prompts.empty(), "--prompt", model, path);
   refuse(command.texts.given(), "--text", model, path);
   refuse(!command.prompts_file.empty(), "--prompts", model, path);
+  refuse(command.draft_tokens > 0, "--draft-tokens", model, path);
   refuse(!command.model.folder.empty(), "--model", "an executable", path);
   refuse(!command.model.inputs.features.file.empty(), "--features", model, path);
   refuse(!command.model.inputs.features.audio.empty(), "--audio", model, path);
