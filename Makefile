@@ -67,6 +67,10 @@ study-localize: setup  ## inject faults of every kind and have localize name the
 	@cmake --build --preset release --target tapml tapml_study
 	@scripts/study_localize $(STUDY_ARGUMENTS)
 
+.PHONY: study-hirgen
+study-hirgen: setup  ## seed each bug of tests/seeded_bugs and measure how long the fuzzer takes to find it; writes docs/studies/hirgen.md
+	@scripts/seeded_bugs study $(STUDY_ARGUMENTS)
+
 .PHONY: test-math
 test-math: setup  ## check portable math on all 2^32 values of f32 (about 20 minutes)
 	@$(configure_dev)

@@ -207,6 +207,11 @@ if(Python3_FOUND)
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/nightly_test.py")
   set_tests_properties(components components_violations tutorials_runner fuzz_totals skips baselines
                        nightly PROPERTIES LABELS unit TIMEOUT 60)
+  # Patches of seeded bugs apply to the sources; the script that builds with them, on a toy.
+  add_test(NAME seeded_bugs COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/seeded_bugs" validate)
+  add_test(NAME seeded_bugs_script
+           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/seeded_bugs_test.py")
+  set_tests_properties(seeded_bugs seeded_bugs_script PROPERTIES LABELS unit TIMEOUT 120)
 
   add_test(NAME random_model
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/random_model_test.py"

@@ -25,6 +25,7 @@ class Nightly(unittest.TestCase):
         (self.root / PAGE).write_text(page)
         self.program("scripts/setup", "true")
         self.program("scripts/count_instructions", "true")
+        self.program("scripts/seeded_bugs", "true")
         self.program("bin/make", '[[ "$*" != *tsan* ]]')
         self.git("init", "-q")
         self.git("add", "-A")
