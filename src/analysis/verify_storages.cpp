@@ -80,7 +80,8 @@ class StorageCheck {
         const auto* dtype = find_attr<DType>(call->attrs, "dtype");
         if (!storage || !shape || !dtype) return;  // R13
         PrimExpr bytes = static_cast<int64_t>(dtype_bytes(*dtype));
-        for (const PrimExpr& dim : shape->dims) bytes = bytes * dim;
+        // Where two extents are negative, which a run refuses, their product is not a size.
+        for (const PrimExpr& dim : shape->dims) bytes = bytes * tapml::max(dim, 0);
         const auto* offset = call->args.size() == 3 ? as<PrimValueNode>(call->args[2]) : nullptr;
         by_var_[binding.var.get()] = ranges_.size();
         const PrimExpr begin = offset ? offset->value : PrimExpr(0);

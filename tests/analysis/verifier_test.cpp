@@ -409,6 +409,18 @@ TEST(VerifierModule, AcceptsAGoodModule) {
   EXPECT_NO_THROW(verify(module_of(kGood), "import"));
 }
 
+// With n = 1 both extents are negative, and their product is not. No run gets there.
+TEST(VerifierModule, TakesNoSizeFromNegativeExtents) {
+  const Module module = module_of(R"(
+def f(x: Tensor((n,), f32)) -> Tensor((n - 3, n*2 - 5), f32) {
+  s: Object = memory.alloc_storage(shape(max(n - 3, 0)*max(n*2 - 5, 0)*4))
+  y: Tensor((n - 3, n*2 - 5), f32) = memory.alloc_tensor(s, shape(n - 3, n*2 - 5)) {dtype: f32}
+  return y
+}
+)");
+  for (const Violation& v : find_violations(module)) ADD_FAILURE() << v.to_string();
+}
+
 // Modules that the text format cannot express are built from a parsed module.
 Module with_body(const Module& module, const std::string& name,
                  const std::function<void(Function&, relax::SeqNode&)>& change) {
