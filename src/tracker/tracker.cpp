@@ -76,8 +76,8 @@ struct Party {
   std::shared_ptr<Party> other;  // of the lease
   bool is_open = false;          // its handshake is complete: it takes the other's bytes
   bool has_left = false;
-  asio::steady_timer
-      changed;  // cancelled when a waiting client's place changes, and when it leaves
+  // Cancelled when a waiting client's place changes, and when the party leaves.
+  asio::steady_timer changed;
 };
 
 }  // namespace
@@ -260,8 +260,9 @@ class Tracker::State {
     if (error) co_return;
     const auto device = make_party(WebSocketLink(std::move(socket)), number, asked, peer);
     serve_device(device);
-    if (asked.signs.count() > 0)
+    if (asked.signs.count() > 0) {
       asio::co_spawn(io_, give_signs(device, asked.signs), asio::detached);
+    }
   }
 
   template <class Connection>
