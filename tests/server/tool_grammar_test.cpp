@@ -7,6 +7,8 @@
 namespace tapml::server {
 namespace {
 
+using llm::call_form_of;
+
 ChatRequest request_of(const std::string& members) {
   auto request =
       read_chat_request(R"({"messages": [{"role": "user", "content": "a"}], )" + members + "}");

@@ -108,7 +108,7 @@ Result<int32_t> DraftModel::choose(const Tensor& logits, Proposal& proposal) {
   if (sampler_.temperature == 0) return draft_.sample(logits);
   TAPML_ASSIGN(const HostTensor row, draft_.download(logits));
   const std::span<const float> values = row.values<float>();
-  const auto width = static_cast<size_t>(std::min(std::ssize(values), vocabulary_));
+  const auto width = static_cast<size_t>(std::min<int64_t>(std::ssize(values), vocabulary_));
   TAPML_ASSIGN(Candidates candidates, candidates_of(values.first(width), sampler_));
   const int32_t token = candidates.take(draw_unit(generator_));
   proposal.drawn_from.push_back(std::move(candidates));
