@@ -8,8 +8,7 @@ import path from 'node:path';
 
 /** @type {Record<string, string>} */
 const kTypes = { '.html': 'text/html', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
-const kFiles = ['index.html', 'page.mjs', 'session_worker.mjs', 'gpu.mjs', 'wasm_program.mjs',
-  'kernel_modules.mjs', 'tapml_worker.wasm'];
+const kFiles = ['index.html', 'page.mjs', 'session_worker.mjs', 'tapml_worker.wasm'];
 const kStartMilliseconds = 20000;
 const kSlice = 1 << 20;           // bytes of a message
 const kMostWaiting = 8 << 20;     // bytes that the tab has not taken yet
@@ -17,6 +16,19 @@ const kMostWaiting = 8 << 20;     // bytes that the tab has not taken yet
 /** The client of a session.
  * @typedef {{input: import('node:stream').Readable, send: (bytes: Uint8Array) => void,
  *   close: () => void}} Client */
+
+/** The page's files, with the modules that they import. @param {string} folder */
+function filesOf(folder) {
+  const files = [...kFiles];
+  for (const name of files) {  // grows
+    const file = path.join(folder, name);
+    if (!name.endsWith('.mjs') || !fs.existsSync(file)) continue;
+    for (const [, module] of fs.readFileSync(file, 'utf8').matchAll(/^import .* from '\.\/(\w+\.mjs)';/gm)) {
+      if (!files.includes(module)) files.push(module);
+    }
+  }
+  return files;
+}
 
 /** The module ws, of Debian's package node-ws or of npm. */
 function webSockets() {
@@ -37,6 +49,8 @@ export class PageServer {
   /** Called once, when the page is gone. @type {(why: string) => void} */
   lost = () => {};
   #sessions = 0;
+  /** @type {string[]} */
+  #files = [];
   /** @type {Map<number, {client: Client, done: () => void}>} */
   #running = new Map();
   /** @type {any} */
@@ -47,6 +61,7 @@ export class PageServer {
   /** @param {string} folder @param {string} key */
   constructor(folder, key) {
     this.folder = folder;
+    this.#files = filesOf(folder);
     this.key = key;
     this.address = '';
     /** Settled when the page has connected. @type {Promise<void>} */
@@ -97,7 +112,7 @@ export class PageServer {
   /** @param {http.IncomingMessage} request @param {http.ServerResponse} response */
   #file(request, response) {
     const name = new URL(request.url ?? '', 'http://x').pathname.slice(1) || 'index.html';
-    if (!kFiles.includes(name)) {
+    if (!this.#files.includes(name)) {
       response.writeHead(404).end();
       return;
     }
