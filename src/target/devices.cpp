@@ -63,7 +63,7 @@ const std::vector<KnownDevice>& known_devices() {
              true),
       // Mesa's nvk: 1,024 threads, 48 KiB.
       device("rtx", "NVIDIA, Turing and later", {1024, 64, 32, 48 * kKiB, 4 * kGiB - 1, 200, 64},
-             true, true),
+             false, true),
       // The defaults of GPUSupportedLimits (the WebGPU specification, MDN).
       device("webgpu", "the limits that WebGPU promises",
              {256, 64, 1, 16 * kKiB, 128 * kMiB, 8, 256}, false, false),

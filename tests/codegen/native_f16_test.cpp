@@ -55,6 +55,12 @@ TEST(NativeF16, ShadersComputeSumsAndProducts) {
     EXPECT_FALSE(has(code_of(value, "vulkan"), "float16_t"));
     EXPECT_FALSE(has(code_of(value, "vulkan:f16=f32"), "float16_t"));
   }
+  // As the loops of operators are written.
+  const std::string steps =
+      "cast(f16, cast(f32, cast(f16, cast(f32, a[i])*cast(f32, b[i]))) - cast(f32, a[i]))";
+  const std::string stepwise = code_of(steps, "vulkan:f16=native,subgroups=0");
+  EXPECT_TRUE(has(stepwise, " * float16_t(") && has(stepwise, " - float16_t(")) << stepwise;
+  EXPECT_FALSE(has(code_of(steps, "vulkan"), "float16_t"));
   // Quotients of f16 need not be exact.
   const std::string quotient = code_of("a[i] / b[i]", "vulkan:f16=native");
   EXPECT_FALSE(has(quotient, " / float16_t(")) << quotient;
@@ -64,7 +70,7 @@ TEST(NativeF16, ShadersAreValid) {
   for (const char* value :
        {"a[i] + b[i]*a[i]", "cast(f16, sqrt(cast(f32, a[i])))", "max(a[i], b[i] - a[i])",
         "select(a[i] < b[i], a[i], cast(f16, cast(i32, b[i])))"}) {
-    for (const char* text : {"vulkan:f16=native", "vulkan:for=rtx", "vulkan:for=webgpu"}) {
+    for (const char* text : {"vulkan:f16=native", "vulkan:for=steam-deck", "vulkan:for=webgpu"}) {
       const target::Target target = target::parse_target(text);
       for (const codegen::DeviceFunc& launch : launches_of(value, target)) {
         const std::string source = codegen::emit_glsl(launch, target.description);

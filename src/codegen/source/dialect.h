@@ -238,6 +238,8 @@ class Dialect {
                                 DType dtype) const = 0;
   // Rounds an f32 register to the nearest value of f16 or bf16.
   virtual std::string round_narrow(const std::string& text, DType dtype) const = 0;
+  // Whether narrow_infix() has the device's f16 arithmetic.
+  virtual bool computes_f16() const { return false; }
   // + - * or / of f16 or bf16. f32 has more than twice the bits of f16, so rounding an f32 result
   // again gives what f16 arithmetic gives.
   virtual std::string narrow_infix(const std::string& a, const char* op, const std::string& b,

@@ -419,6 +419,11 @@ class FunctionEmitter : private CodeText {
       }
       case ExprKind::kCast: {
         const PrimExpr& from = e.operand(0);
+        if (e.dtype() == DType::kF16 && dialect_.computes_f16()) {
+          if (const auto sum = f16_operation(from)) {
+            return dialect_.narrow_infix(expr(sum->a), sum->op, expr(sum->b), DType::kF16);
+          }
+        }
         return dialect_.convert(expr(from), from.dtype(), e.dtype());
       }
       case ExprKind::kNot:

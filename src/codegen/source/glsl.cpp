@@ -402,6 +402,7 @@ class Glsl : public Dialect, public VectorOperations {
     return (dtype == DType::kF16 ? kRoundF16 : "tapml_round_bf16(") + text + ")";
   }
 
+  bool computes_f16() const override { return float16_; }
   // GLSL allows quotients in f16 to be off by 2.5 ULP.
   std::string narrow_infix(const std::string& a, const char* op, const std::string& b,
                            DType dtype) const override {

@@ -368,6 +368,7 @@ class OpenClC : public Dialect, public VectorOperations {
     return (dtype == DType::kBF16 ? "tapml_round_bf16(" : "tapml_round_f16(") + text + ")";
   }
 
+  bool computes_f16() const override { return float16_; }
   // OpenCL C allows quotients in f16 to be off by 1 ULP.
   std::string narrow_infix(const std::string& a, const char* op, const std::string& b,
                            DType dtype) const override {

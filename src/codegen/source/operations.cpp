@@ -41,6 +41,19 @@ bool may_be_seen_zero(const PrimExpr& arithmetic, size_t i) {
   }
 }
 
+std::optional<F16Operation> f16_operation(const PrimExpr& e) {
+  const char* const op = e.kind() == ExprKind::kAdd   ? "+"
+                         : e.kind() == ExprKind::kSub ? "-"
+                         : e.kind() == ExprKind::kMul ? "*"
+                                                      : nullptr;
+  if (!op || e.dtype() != DType::kF32) return std::nullopt;
+  for (const PrimExpr& operand : e->operands) {
+    if (operand.kind() != ExprKind::kCast) return std::nullopt;
+    if (operand.operand(0).dtype() != DType::kF16) return std::nullopt;
+  }
+  return F16Operation{e.operand(0).operand(0), op, e.operand(1).operand(0)};
+}
+
 std::string Operations::rounded(const std::string& text, DType dtype) const {
   return is_narrow_float(dtype) ? dialect_.round_narrow(text, dtype) : text;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,5 +48,14 @@ class Operations {
   Temporary temporary_;
   bool readable_;
 };
+
+// Operators compute f16 in f32 and round each step. `e` as a sum, difference or product of f16
+// values: rounded to f16, it is that of f16 arithmetic.
+struct F16Operation {
+  PrimExpr a;
+  const char* op;
+  PrimExpr b;
+};
+std::optional<F16Operation> f16_operation(const PrimExpr& e);
 
 }  // namespace tapml::codegen

@@ -4,7 +4,7 @@
 
 namespace tapml::llm {
 
-Result<int64_t> Engine::Verification::room(const State& state, int64_t left) {
+Result<int64_t> Engine::Verification::room(State& state, int64_t left) {
   // The last token of a text is chosen and not read.
   int64_t room = std::min(left - 1, state.longest_text - state.own.size() - 1);
   // A call that grows the text above this length reads all of it otherwise, proposed tokens or not.
@@ -13,9 +13,8 @@ Result<int64_t> Engine::Verification::room(const State& state, int64_t left) {
     room = std::min(room, state.model.short_text - after_one);
   }
   if (room < 1) return room;
-  const Sequence* const own = &state.own;
-  TAPML_ASSIGN(const int64_t piece,
-               state.piece_of({const_cast<Sequence* const*>(&own), 1}, room + 1));
+  Sequence* const own = &state.own;
+  TAPML_ASSIGN(const int64_t piece, state.piece_of({&own, 1}, room + 1));
   return piece - 1;
 }
 

@@ -19,7 +19,7 @@ class Engine::Verification {
 
   // How many tokens can be proposed now, so that one call takes them and the text has room for
   // them; at most 0: none.
-  static Result<int64_t> room(const State& state, int64_t left);
+  static Result<int64_t> room(State& state, int64_t left);
 
   // Appends the chosen tokens to the text, and to `chosen`; the cache then holds all of them but
   // the last one. Returns whether the text goes on.
