@@ -7,8 +7,6 @@
 namespace tapml::server {
 namespace {
 
-using llm::call_form_of;
-
 ChatRequest request_of(const std::string& members) {
   auto request =
       read_chat_request(R"({"messages": [{"role": "user", "content": "a"}], )" + members + "}");
@@ -92,12 +90,6 @@ TEST(ToolGrammar, RefusesAStrictToolThatItCannotFollow) {
   ASSERT_FALSE(grammar);
   EXPECT_EQ(grammar.error().param, "tools");
   EXPECT_NE(grammar.error().message.find("minimum"), std::string::npos);
-}
-
-TEST(ToolGrammar, TheFormIsThatOfThePrompt) {
-  EXPECT_EQ(call_form_of("... within <tool_call></tool_call> tags"), CallForm::kTagged);
-  EXPECT_EQ(call_form_of("[AVAILABLE_TOOLS] [{...}][/AVAILABLE_TOOLS]"), CallForm::kList);
-  EXPECT_EQ(call_form_of("{\"name\": function name, \"parameters\": ...}"), CallForm::kObject);
 }
 
 }  // namespace
