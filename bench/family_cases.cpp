@@ -10,7 +10,7 @@ namespace tapml::bench {
 
 namespace {
 
-constexpr int64_t kPrompt = 512;
+constexpr int64_t kFamilyPrompt = 512;
 
 struct Family {
   const char* name;
@@ -50,8 +50,9 @@ Case prefill_case(const Family& family) {
           .prepare =
               [family](std::string& absent) {
                 auto model = std::make_shared<CompiledModel>(random_model(family.config));
-                return against_torch(absent, kPrompt, [=] { return model->prefill(kPrompt); },
-                                     {family.config, "prefill", std::to_string(kPrompt)});
+                return against_torch(absent, kFamilyPrompt,
+                                     [=] { return model->prefill(kFamilyPrompt); },
+                                     {family.config, "prefill", std::to_string(kFamilyPrompt)});
               },
           .pairs = 9};
 }
@@ -60,9 +61,9 @@ Case prefill_case(const Family& family) {
 Pair experts_beside_dense(std::string&) {
   auto experts = std::make_shared<CompiledModel>(random_model("bench/models/mixtral_150m.json"));
   auto dense = std::make_shared<CompiledModel>(random_model("bench/models/llama_24m.json"));
-  for (const auto& model : {experts, dense}) model->prefill(kPrompt);
-  return {[=] { return kPrompt / experts->prefill(kPrompt); },
-          [=] { return kPrompt / dense->prefill(kPrompt); }};
+  for (const auto& model : {experts, dense}) model->prefill(kFamilyPrompt);
+  return {[=] { return kFamilyPrompt / experts->prefill(kFamilyPrompt); },
+          [=] { return kFamilyPrompt / dense->prefill(kFamilyPrompt); }};
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ namespace tapml::bench {
 
 namespace {
 
-constexpr const char* kProgram = "build/tapml";
-const std::vector<int32_t> kPrompt = {1, 2, 3, 4, 5, 6};
+constexpr const char* kMigratingProgram = "build/tapml";
+const std::vector<int32_t> kMigratedPrompt = {1, 2, 3, 4, 5, 6};
 
 // A model on one platform, compiled without a cache.
 struct Rooted {
@@ -43,7 +43,7 @@ struct Rooted {
     unwrap(engine->clear());
     llm::GenerateOptions options;
     options.max_tokens = 2;
-    return seconds_of([&] { unwrap(engine->generate(kPrompt, options)); });
+    return seconds_of([&] { unwrap(engine->generate(kMigratedPrompt, options)); });
   }
 };
 
@@ -62,7 +62,8 @@ topdown::Platform target_platform() {
   platform.open = [] {
     rpc::ConnectOptions connect;
     connect.target = "opencl";
-    auto channel = unwrap(rpc::start_program({kProgram, "kernel-worker"}, "the kernel under test"));
+    auto channel =
+        unwrap(rpc::start_program({kMigratingProgram, "kernel-worker"}, "the kernel under test"));
     return std::unique_ptr<runtime::Session>(
         unwrap(rpc::RemoteSession::connect(std::move(channel), connect)));
   };
@@ -93,7 +94,7 @@ Overhead measure(const frontend::HuggingFaceModel& model) {
   topdown::MigrateOptions options;
   options.max_tokens = options.validation_tokens = 2;
   const topdown::Migration migration = topdown::migrate(
-      model.module, model.weights, kPrompt, {target::parse_target("cpu"), session.get()},
+      model.module, model.weights, kMigratedPrompt, {target::parse_target("cpu"), session.get()},
       topdown::MigrationTarget{target_platform()}, options);
   if (!migration.passed()) throw_internal("the measured migration does not pass");
   std::vector<double> kernels;

@@ -18,7 +18,7 @@ namespace tapml::bench {
 
 namespace {
 
-constexpr int64_t kPrompt = 512;
+constexpr int64_t kOptimizedPrompt = 512;
 
 // ---- bytes
 
@@ -69,9 +69,10 @@ Pair fused_bytes(std::string&) {
   pipeline::Instruments apart;
   apart.skip = {"fuse_ops"};
   constexpr double kMiB = 1024.0 * 1024.0;
-  const double with = activation_bytes(pipeline::form_kernels(module), "prefill", kPrompt) / kMiB;
+  const double with =
+      activation_bytes(pipeline::form_kernels(module), "prefill", kOptimizedPrompt) / kMiB;
   const double without =
-      activation_bytes(pipeline::form_kernels(module, apart), "prefill", kPrompt) / kMiB;
+      activation_bytes(pipeline::form_kernels(module, apart), "prefill", kOptimizedPrompt) / kMiB;
   return {[=] { return with; }, [=] { return without; }};
 }
 
@@ -82,8 +83,8 @@ using Weights = decltype(frontend::HuggingFaceModel::weights);
 // A model and the workload of a sample.
 struct Subject {
   frontend::HuggingFaceModel files;
-  int64_t prompt = kPrompt;   // of prefill
-  int64_t decode_prompt = 4;  // before the steps
+  int64_t prompt = kOptimizedPrompt;  // of prefill
+  int64_t decode_prompt = 4;          // before the steps
   int64_t steps = 8;
 };
 

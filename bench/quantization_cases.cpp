@@ -15,7 +15,7 @@ namespace tapml::bench {
 
 namespace {
 
-constexpr int64_t kPrompt = 512, kSteps = 8;
+constexpr int64_t kQuantizedPrompt = 512, kQuantizedSteps = 8;
 
 class Model {
  public:
@@ -26,27 +26,28 @@ class Model {
 
   // Tokens per second.
   double prefill() const {
-    std::vector<int32_t> tokens(kPrompt);
+    std::vector<int32_t> tokens(kQuantizedPrompt);
     std::iota(tokens.begin(), tokens.end(), 1);
     engine_->reset();
-    return kPrompt / seconds_of(
-                         [&] {
-                           unwrap(engine_->prefill(tokens));
-                           unwrap(session_->synchronize(runtime::kDefaultStream));
-                         },
-                         1);
+    return kQuantizedPrompt / seconds_of(
+                                  [&] {
+                                    unwrap(engine_->prefill(tokens));
+                                    unwrap(session_->synchronize(runtime::kDefaultStream));
+                                  },
+                                  1);
   }
   double decode() const {
     engine_->reset();
     int32_t token =
         unwrap(engine_->sample(unwrap(engine_->prefill(std::vector<int32_t>{1, 2, 3, 4}))));
-    return kSteps / seconds_of(
-                        [&] {
-                          for (int64_t i = 0; i < kSteps; ++i) {
-                            token = unwrap(engine_->sample(unwrap(engine_->decode(token))));
-                          }
-                        },
-                        1);
+    return kQuantizedSteps / seconds_of(
+                                 [&] {
+                                   for (int64_t i = 0; i < kQuantizedSteps; ++i) {
+                                     token =
+                                         unwrap(engine_->sample(unwrap(engine_->decode(token))));
+                                   }
+                                 },
+                                 1);
   }
 
  private:

@@ -16,7 +16,7 @@ namespace tapml::bench {
 
 namespace {
 
-constexpr int64_t kSteps = 16;  // tokens of each text
+constexpr int64_t kServedTokens = 16;  // tokens of each text
 constexpr int64_t kTexts = 16;
 
 std::shared_ptr<CompiledModel> model_171m(const std::string& quantization) {
@@ -43,9 +43,9 @@ double batch_rate(llm::Engine& engine, int64_t texts) {
   double start = 0;
   int64_t begun = 0, counted = 0;
   for (int64_t i = 0; i < texts; ++i) {
-    // Long enough that all texts are together for kSteps.
+    // Long enough that all texts are together for kServedTokens.
     llm::TextRequest request =
-        text_request(static_cast<int32_t>(1 + i), 8, kSteps + 1 + (texts - 1 - i));
+        text_request(static_cast<int32_t>(1 + i), 8, kServedTokens + 1 + (texts - 1 - i));
     request.on_token = [&, is_first = true](const llm::ChosenToken&) mutable {
       if (std::exchange(is_first, false)) {
         if (++begun == texts) start = seconds_now();
@@ -153,13 +153,14 @@ Pair served_text(std::string&) {
     server::HttpRequest request;
     request.method = "POST";
     request.path = "/v1/completions";
-    request.body = R"({"prompt": [1, 2, 3, 4], "max_tokens": )" + std::to_string(2 * kSteps + 1) +
+    request.body = R"({"prompt": [1, 2, 3, 4], "max_tokens": )" +
+                   std::to_string(2 * kServedTokens + 1) +
                    R"(, "temperature": 0, "stream": true, "logprobs": 0})";
     served->api.handle(request, sink);
-    return sink->wait() / static_cast<double>(2 * kSteps + 1);
+    return sink->wait() / static_cast<double>(2 * kServedTokens + 1);
   };
   through_api();
-  return {through_api, [=] { return served->model->decode(2 * kSteps); }};
+  return {through_api, [=] { return served->model->decode(2 * kServedTokens); }};
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace tapml::bench {
 
 namespace {
 
-constexpr int64_t kPrompt = 16, kTokens = 96, kProposed = 4;
+constexpr int64_t kSpeculationPrompt = 16, kTokens = 96, kProposed = 4;
 constexpr double kAcceptance = 0.7;
 
 // Knows the text, and proposes the right token with the probability kAcceptance.
@@ -44,7 +44,7 @@ struct Drafted {
   std::unique_ptr<llm::Speculation> speculation;
 
   Drafted() {
-    for (int32_t i = 0; i < kPrompt; ++i) prompt.push_back(1 + i);
+    for (int32_t i = 0; i < kSpeculationPrompt; ++i) prompt.push_back(1 + i);
     std::vector<int32_t> text = prompt;
     const std::vector<int32_t> rest = generate(nullptr).tokens;
     text.insert(text.end(), rest.begin(), rest.end());
@@ -75,7 +75,7 @@ struct Drafted {
     const std::vector<int32_t> tokens(kProposed + 1, 7);
     const double seconds = seconds_of(
         [&] {
-          engine.rewind(kPrompt + kTokens / 2);
+          engine.rewind(kSpeculationPrompt + kTokens / 2);
           unwrap(engine.logits_all(tokens));
         },
         static_cast<int>(counts.verify_steps));

@@ -12,7 +12,7 @@ namespace tapml::bench {
 namespace {
 
 constexpr int kDevices = 1000;
-constexpr size_t kBytes = size_t{256} << 20;
+constexpr size_t kRelayedBytes = size_t{256} << 20;
 
 using Stream = std::unique_ptr<rpc::ByteStream>;
 
@@ -69,15 +69,15 @@ double rate(rpc::ByteStream& from, rpc::ByteStream& to) {
   const std::vector<std::byte> block(size_t{1} << 20);
   const double start = seconds_now();
   std::thread sender([&] {
-    for (size_t sent = 0; sent < kBytes;) {
+    for (size_t sent = 0; sent < kRelayedBytes;) {
       std::span<const std::byte> bytes = block;
       sent += unwrap(from.write_some(std::span(&bytes, 1), {}));
     }
   });
   std::vector<std::byte> taken(size_t{1} << 20);
-  for (size_t received = 0; received < kBytes;) received += unwrap(to.read_some(taken, {}));
+  for (size_t received = 0; received < kRelayedBytes;) received += unwrap(to.read_some(taken, {}));
   sender.join();
-  return static_cast<double>(kBytes) / (seconds_now() - start) / (1 << 20);
+  return static_cast<double>(kRelayedBytes) / (seconds_now() - start) / (1 << 20);
 }
 
 Pair carried_bytes(std::string&) {

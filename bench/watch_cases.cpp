@@ -20,7 +20,7 @@ namespace tapml::bench {
 
 namespace {
 
-constexpr const char* kProgram = "build/tapml";
+constexpr const char* kWatchingProgram = "build/tapml";
 constexpr const char* kKernel = "rms_norm_485247dc";
 
 // A temporary folder, removed with the object.
@@ -46,10 +46,10 @@ pid_t start(const std::vector<std::string>& words, int out = -1) {
   if (nowhere < 0) ::_exit(127);
   ::dup2(out >= 0 ? out : nowhere, STDOUT_FILENO);
   ::dup2(nowhere, STDERR_FILENO);
-  std::vector<char*> arguments = {const_cast<char*>(kProgram)};
+  std::vector<char*> arguments = {const_cast<char*>(kWatchingProgram)};
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  ::execv(kProgram, arguments.data());
+  ::execv(kWatchingProgram, arguments.data());
   ::_exit(127);
 }
 

@@ -10,7 +10,7 @@ namespace tapml::bench {
 
 namespace {
 
-constexpr size_t kBytes = size_t{64} << 20;
+constexpr size_t kReadBytes = size_t{64} << 20;
 
 // The pages and the tracker, as `tapml web serve` serves them, a browser with the device page, and
 // a session in it.
@@ -37,7 +37,7 @@ class Tab {
     const std::string address = "127.0.0.1:" + std::to_string(web_->port());
     bare_ = std::make_unique<Peer>(std::vector<std::string>{
         "node", "bench/peers/browser.mjs", "http://" + address + "/device#key=bench",
-        std::to_string(kBytes)});
+        std::to_string(kReadBytes)});
     if (!bare_->ok()) return;
     rpc::ConnectOptions connect;
     connect.target = "webgpu";
@@ -45,7 +45,7 @@ class Tab {
         unwrap(rpc::connect(unwrap(rpc::parse_endpoint("tracker:" + address + "/bench")))),
         connect));
     buffer_ = runtime::BufferId(session_->new_handle());
-    unwrap(session_->allocate(buffer_, kBytes));
+    unwrap(session_->allocate(buffer_, kReadBytes));
   }
   std::string absent() const { return bare_->ok() ? "" : bare_->why(); }
   // MB/s.
@@ -53,7 +53,7 @@ class Tab {
     const double start = seconds_now();
     unwrap(session_->write(runtime::kDefaultStream, {buffer_, 0}, bytes_));
     unwrap(session_->synchronize(runtime::kDefaultStream));
-    return static_cast<double>(kBytes) / 1e6 / (seconds_now() - start);
+    return static_cast<double>(kReadBytes) / 1e6 / (seconds_now() - start);
   }
   double bare() { return bare_->measure(); }
 
@@ -64,7 +64,7 @@ class Tab {
   std::unique_ptr<Peer> bare_;
   std::unique_ptr<rpc::RemoteSession> session_;
   runtime::BufferId buffer_{};
-  const std::vector<std::byte> bytes_ = std::vector<std::byte>(kBytes);
+  const std::vector<std::byte> bytes_ = std::vector<std::byte>(kReadBytes);
 };
 
 Pair upload(std::string& absent) {

@@ -4,6 +4,8 @@
 set(TAPML_COMPONENTS "")
 # What tests spend their time in, which is optimized in a build with TAPML_OPTIMIZE=0 too.
 set(TAPML_ALWAYS_OPTIMIZED base tensor arith op interp)
+# What waits for other components, which no Debug build optimizes.
+set(TAPML_WAITING app models net server template tracker)
 
 # tapml_component(<name> [DEPS <component>...] [PRIVATE <target>...] [ALSO <glob>] [EXCEPT <glob>])
 # Compiles all of src/<name>/**/*.cpp, without EXCEPT and with ALSO (below src/), into tapml_<name>,
@@ -27,6 +29,9 @@ function(tapml_component name)
     target_link_libraries(tapml_${name} PUBLIC ${component_DEPS} PRIVATE ${component_PRIVATE})
     if(NOT TAPML_OPTIMIZE AND name IN_LIST TAPML_ALWAYS_OPTIMIZED)
       target_compile_options(tapml_${name} PRIVATE -O1)  # no precompiled header: these have -O0
+    elseif(TAPML_OPTIMIZE AND name IN_LIST TAPML_WAITING)
+      target_compile_options(tapml_${name} PRIVATE ${TAPML_WAITING_OPTIONS})
+      tapml_precompile(tapml_${name} tapml_pch_waiting)
     else()
       tapml_precompile(tapml_${name} tapml_pch_library)
     endif()
@@ -100,5 +105,6 @@ if(cli_sources)
   target_include_directories(tapml PRIVATE "${CMAKE_SOURCE_DIR}/src")
   target_link_libraries(tapml PRIVATE tapml_dep_allocator tapml_app tapml_fuzz tapml_server tapml_tracker tapml_dep_cli11)
   set_target_properties(tapml PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+  target_compile_options(tapml PRIVATE ${TAPML_WAITING_OPTIONS})
   tapml_unity(tapml ${cli_sources})
 endif()

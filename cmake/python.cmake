@@ -32,6 +32,7 @@ target_include_directories(tapml_python PRIVATE "${CMAKE_SOURCE_DIR}/python/src"
 target_include_directories(
   tapml_python SYSTEM PRIVATE "${TAPML_PYBIND11_INCLUDE}" "${python_include}")
 target_link_libraries(tapml_python PRIVATE tapml_app)
+target_compile_options(tapml_python PRIVATE ${TAPML_WAITING_OPTIONS})
 tapml_unity(tapml_python ${python_sources})
 target_compile_definitions(tapml_python PRIVATE TAPML_VERSION="${PROJECT_VERSION}")
 if(TAPML_PCH)

@@ -6,7 +6,6 @@ find_package(GTest REQUIRED)
 # Most tests wait for what they call: their own code is compiled without optimization, which takes
 # less time. These compute.
 set(computing_tests accuracy schedule)
-set(waiting_options $<$<CONFIG:Debug>:-O0>)
 
 # PoCL, which runs OpenCL here, takes three times as long to compile a kernel with its optimizer as
 # without it, which pays where kernels run long. These tests, the tutorials and the Python package's
@@ -17,7 +16,7 @@ set(plain_opencl POCL_WORK_GROUP_METHOD=loops POCL_EXTRA_BUILD_FLAGS=-cl-opt-dis
 if(TAPML_PCH)
   add_executable(tapml_pch_test "${CMAKE_BINARY_DIR}/pch/empty.cpp")
   target_link_libraries(tapml_pch_test PRIVATE GTest::gtest)
-  target_compile_options(tapml_pch_test PRIVATE ${waiting_options})
+  target_compile_options(tapml_pch_test PRIVATE ${TAPML_WAITING_OPTIONS})
   target_precompile_headers(tapml_pch_test PRIVATE ${standard_headers} <gtest/gtest.h>)
 endif()
 
@@ -80,7 +79,7 @@ function(tapml_test folder)
   target_link_libraries(
     test_${folder} PRIVATE tapml_dep_allocator tapml_test_support ${test_LINK} GTest::gtest GTest::gtest_main)
   if(NOT (TAPML_OPTIMIZE AND folder IN_LIST computing_tests))
-    target_compile_options(test_${folder} PRIVATE ${waiting_options})
+    target_compile_options(test_${folder} PRIVATE ${TAPML_WAITING_OPTIONS})
     tapml_precompile(test_${folder} tapml_pch_test)
   endif()
   tapml_unity(test_${folder} ${sources})
@@ -150,6 +149,7 @@ endforeach()
 # Many concurrent sessions: a long run in make soak, ten seconds here.
 add_executable(tapml_soak "${CMAKE_SOURCE_DIR}/tests/soak/soak.cpp" "${CMAKE_SOURCE_DIR}/tests/soak/client.cpp")
 target_include_directories(tapml_soak PRIVATE "${CMAKE_SOURCE_DIR}/tests")
+target_compile_options(tapml_soak PRIVATE ${TAPML_WAITING_OPTIONS})
 target_link_libraries(tapml_soak PRIVATE tapml_rpc tapml_device)
 set_target_properties(tapml_soak PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
 add_test(NAME soak COMMAND tapml_soak --seconds 10 --sessions 8)
