@@ -125,7 +125,7 @@ asan: setup  ## unit tests and the inputs of the fuzzers under sanitizers (build
 .PHONY: asan-rest
 asan-rest: setup  ## the unit tests that asan leaves out, because others run the same code (CMakePresets.json)
 	@cmake --preset asan --log-level=WARNING
-	@cmake --build --preset asan --target unit_tests
+	@cmake --build --preset asan --target unit_tests test_accuracy
 	@ulimit -s 65536; ctest --preset asan-rest
 
 .PHONY: asan-fuzz

@@ -125,7 +125,7 @@ endif()
 tapml_test(api LABEL unit LINK tapml_embed ${all_components})
 tapml_test(language LABEL unit LINK ${all_components})
 # Whole models, and outputs of real width, against the reference.
-tapml_test(accuracy LABEL unit LINK ${all_components})
+tapml_test(accuracy LABEL ops LINK ${all_components})
 # An out-of-tree platform.
 tapml_test(extension LABEL unit LINK ${all_components})
 tapml_test(walk LABEL ops LINK ${all_components} TIMEOUT 1200)
