@@ -19,13 +19,17 @@ namespace {
 // are compared with.
 std::vector<std::string> evaluate(const py::object& given, const py::list& devices,
                                   const std::string& text, const std::string& file,
-                                  std::optional<size_t> reference, bool cache,
+                                  std::optional<size_t> reference, bool cache, int64_t max_tokens,
+                                  bool chat, const std::string& python,
                                   const py::object& progress) {
   const char* where = "evaluate(model, devices, tasks)";
   app::EvaluateCommand command;
   command.model = model_options_of(language_model_of(given, where), cache);
   command.tasks = file;
   command.tasks_text = text;
+  command.programs.max_tokens = max_tokens;
+  command.programs.chat = chat;
+  command.programs.python = python;
   std::vector<std::shared_ptr<runtime::Session>> sessions;
   for (py::handle device : devices) {
     const SessionRef open = session_of(py::reinterpret_borrow<py::object>(device), where);
@@ -59,7 +63,8 @@ std::vector<std::string> evaluate(const py::object& given, const py::list& devic
 
 void bind_evaluate(py::module_& module) {
   module.def("evaluate", &evaluate, py::arg("model"), py::arg("devices"), py::arg("tasks"),
-             py::arg("file"), py::arg("reference"), py::arg("cache"), py::arg("progress"));
+             py::arg("file"), py::arg("reference"), py::arg("cache"), py::arg("max_tokens"),
+             py::arg("chat"), py::arg("python"), py::arg("progress"));
 }
 
 }  // namespace tapml::python

@@ -33,7 +33,7 @@ from .errors import (
     LimitError, LostError, OutOfMemoryError, PlatformError, ProtocolError, TimeoutError,
     UnauthorizedError, UserError, Warning,
 )
-from .evaluation import Evaluation, EvaluationTotal, TaskResult
+from .evaluation import Evaluation, EvaluationTotal, TaskResult, WrittenProgram
 from .import_check import ImportCheck, ImportDifference, ImportMismatchError
 from .profile_result import KernelProfile, Profile
 from .replay_result import Replay
@@ -50,7 +50,7 @@ __all__ = [
     "OperatorCall", "OutOfMemoryError", "Pass", "Pattern", "PatternBuilder", "PlatformError", "Profile", "ProtocolError", "Replay", "Replayer", "Rewriter", "Session", "Snapshot",
     "Suite", "GroupValue", "SuiteCall", "SuiteGroup", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped",
-    "UnauthorizedError", "UserError", "Value", "ValueType", "Var", "Verdict", "Warning", "allocate",
+    "UnauthorizedError", "UserError", "Value", "ValueType", "Var", "Verdict", "Warning", "WrittenProgram", "allocate",
     "carve", "carve_torch", "check_import", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
     "migrate", "null", "opencl", "parse", "pass_names", "profile", "replay", "replayer",
     "rewrite", "run_passes", "tensor", "upload", "vulkan",
@@ -570,6 +570,7 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
 
 def evaluate(model: LanguageModel | Path, devices: Session | Sequence[Session], tasks: Path | str, *,
              reference: Session | None = None, quantize: str = "", cache: bool = True,
+             max_tokens: int = 512, chat: bool = False, python: Path | None = None,
              progress: Callable[[str, int, int], None] | None = None) -> list[Evaluation]:
     """Runs a model's tasks on each device: an Evaluation for each, in order.
 
@@ -577,7 +578,11 @@ def evaluate(model: LanguageModel | Path, devices: Session | Sequence[Session], 
     result tells whether it agrees with that device; if it is not among ``devices``, its own result
     comes first.
 
-    Raises UserError with line and column for an invalid file.
+    Programs have at most ``max_tokens`` tokens, are asked for in a chat if ``chat`` says so (by the
+    model's chat template), and run confined with the interpreter ``python`` (default: this one).
+
+    Raises UserError with line and column for an invalid file, and PlatformError if this system
+    cannot confine programs.
     """
     places = [devices] if isinstance(devices, Session) else list(devices)
     if reference is not None and reference not in places:
@@ -585,7 +590,7 @@ def evaluate(model: LanguageModel | Path, devices: Session | Sequence[Session], 
     documents = _tapml.evaluate(_model(model, quantize), places, _read(tasks, "the file of tasks"),
                                 _os.fspath(tasks),
                                 None if reference is None else places.index(reference), cache,
-                                progress)
+                                max_tokens, chat, _os.fspath(python or _sys.executable), progress)
     return [Evaluation.from_dict(_json.loads(one)) for one in documents]
 
 

@@ -9,7 +9,10 @@
 #include "base/host/progress.h"
 #include "base/host/table.h"
 #include "base/host/terminal.h"
+#include "base/printable.h"
+#include "base/strings.h"
 #include "base/units.h"
+#include "cli/chat_options.h"
 #include "cli/command.h"
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
@@ -26,6 +29,24 @@ std::string cell(const char* format, double value) {
   char text[64];
   std::snprintf(text, sizeof text, format, value);
   return text;
+}
+
+// The programs that did not pass, and those that are not the reference's.
+std::vector<std::string> program_lines(const Evaluation& evaluation) {
+  std::vector<std::string> lines;
+  for (const topdown::TaskScore& score : evaluation.scores) {
+    if (!score.program) continue;
+    std::vector<std::string> facts;
+    if (!score.correct) facts.push_back("not solved: " + printable_line(score.program->message));
+    if (score.program->differs_at >= 0) {
+      facts.push_back("differs from the reference at token " +
+                      std::to_string(score.program->differs_at) +
+                      cell(" (margin %.3g)", score.program->margin));
+    }
+    if (facts.empty()) continue;
+    lines.push_back(evaluation.target + ", " + printable_line(score.id) + ": " + join(facts, "; "));
+  }
+  return lines;
 }
 
 void print(const Output& output, const std::vector<Evaluation>& evaluations,
@@ -50,15 +71,23 @@ void print(const Output& output, const std::vector<Evaluation>& evaluations,
       row(name, [&](size_t i) { return cell("%.4f", evaluations[i].kinds.at(kind).perplexity()); });
     }
   }
-  row("nats per token", [&](size_t i) { return cell("%.6f", evaluations[i].total.mean_nll()); });
+  const bool has_scores = evaluations[0].total.tokens > 0;
+  if (has_scores) {
+    row("nats per token", [&](size_t i) { return cell("%.6f", evaluations[i].total.mean_nll()); });
+  }
   if (!reference.empty()) {
     row("different tasks",
         [&](size_t i) { return std::to_string(evaluations[i].comparison->flipped.size()); });
-    row("nats off by",
-        [&](size_t i) { return cell("%.4f%%", 100 * evaluations[i].comparison->nll_off); });
+    if (has_scores) {
+      row("nats off by",
+          [&](size_t i) { return cell("%.4f%%", 100 * evaluations[i].comparison->nll_off); });
+    }
   }
   for (const std::string& line : table_lines(columns, rows, text_width(STDOUT_FILENO))) {
     output.line(line);
+  }
+  for (const Evaluation& one : evaluations) {
+    for (const std::string& line : program_lines(one)) output.line(line);
   }
   const bool colors = terminal_has_colors(1);
   for (const Evaluation& one : evaluations) {
@@ -132,9 +161,20 @@ void add_eval(Registration registration) {
   add_options(*app, command->model.inputs);
   app->add_flag("--unquantized", command->unquantized,
                 "Compare the quantized model with the unquantized one on the first target");
+  app->add_flag("--chat", command->programs.chat,
+                "Ask for programs in a chat, by the model's chat template");
+  add_options(*app, command->chat);
+  app->add_option("--max-tokens", command->programs.max_tokens, "Most tokens of a program")
+      ->capture_default_str();
+  app->add_option("--python", command->programs.python, "Interpreter that runs programs")
+      ->capture_default_str();
+  auto seconds = std::make_shared<int64_t>(command->programs.limits.time.count() / 1000);
+  app->add_option("--program-seconds", *seconds, "Longest run of a program with its tests")
+      ->capture_default_str();
   add_options(*app, command->model.libraries);
   add_options(*app, command->model.remote);
-  set_runner(*app, registration, [command, targets, registration] {
+  set_runner(*app, registration, [command, targets, seconds, registration] {
+    command->programs.limits.time = std::chrono::seconds(*seconds);
     for (const std::string& target : *targets) {
       command->targets.push_back(
           app::PlatformChoice::of(target, command->model.libraries, command->model.remote));

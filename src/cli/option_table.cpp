@@ -145,6 +145,7 @@ constexpr OptionRow kRows[] = {
 
     {"--corpus", kOutput, "DIR"},
 
+    {"--program-seconds", kLimits, "SECONDS"},
     {"--memory-limit", kLimits, "SIZE"},
     {"--max-size", kLimits, "SIZE"},
     {"--step-limit", kLimits, "N"},

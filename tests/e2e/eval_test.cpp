@@ -99,6 +99,77 @@ TEST(Eval, QuantizedWeightsMakeAnotherModel) {
   EXPECT_NEAR(whole, quantized, 0.1 * whole);
 }
 
+// The model's text stands in a literal, so that it is a program whatever the words are.
+std::string write_programs(const std::string& file) {
+  testing::write_bytes(
+      file,
+      "{\"kind\": \"program\", \"id\": \"solved\", \"prompt\": \"text = r\\\"\\\"\\\"In the "
+      "beginning\", \"test\": \"\\\"\\\"\\\"\\nassert len(text) > 20, text\"}\n"
+      "{\"kind\": \"program\", \"id\": \"wrong\", \"prompt\": \"text = r\\\"\\\"\\\"And God\", "
+      "\"test\": \"\\\"\\\"\\\"\\nassert len(text) < 8, 'too long'\"}\n");
+  return file;
+}
+
+TEST(Eval, ProgramsAreRunAndCompared) {
+  TempFolder folder;
+  const std::string programs = write_programs(folder / "p.jsonl");
+  ProgramResult result =
+      run_program({"eval", testing::kDemoModel, "--tasks", programs, "--target", "opencl",
+                   "--target", "cpu", "--reference", "cpu", "--max-tokens", "12", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  const Json json = result.json();
+  const std::vector<Json>& targets = json.find("targets")->items();
+  ASSERT_EQ(targets.size(), 2u);
+  EXPECT_EQ(targets[0].find("target")->as_string(), "opencl");
+  for (const Json& target : targets) {
+    EXPECT_EQ(target.find("kinds")->find("program")->find("correct")->as_integer(), 1);
+    EXPECT_EQ(target.find("nll"), nullptr);
+    const std::vector<Json>& scores = target.find("results")->items();
+    const Json *solved = scores[0].find("program"), *wrong = scores[1].find("program");
+    EXPECT_TRUE(scores[0].find("correct")->as_bool()) << solved->find("message")->as_string();
+    EXPECT_EQ(solved->find("tokens")->items().size(), 12u);
+    EXPECT_EQ(solved->find("differs_at"), nullptr);
+    EXPECT_FALSE(scores[1].find("correct")->as_bool());
+    EXPECT_EQ(wrong->find("message")->as_string(), "AssertionError: too long");
+  }
+  EXPECT_NE(result.err.find("opencl, wrong: not solved: AssertionError"), std::string::npos)
+      << result.all();
+
+  // A platform that computes zeros writes other tokens.
+  result = run_program({"eval", testing::kDemoModel, "--tasks", programs, "--target", "null",
+                        "--reference", "cpu", "--max-tokens", "4"});
+  EXPECT_NE(result.out.find("null, solved: differs from the reference at token 0 (margin 0)"),
+            std::string::npos)
+      << result.all();
+
+  result = run_program(
+      {"eval", testing::kDemoModel, "--tasks", programs, "--chat", "--chat-template",
+       std::string(TAPML_SOURCE_DIR) + "/examples/chat/plain.jinja", "--max-tokens", "4"});
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+  EXPECT_NE(result.out.find("0/2"), std::string::npos) << result.all();
+}
+
+TEST(Eval, ProgramsThatCannotRunAreRefused) {
+  TempFolder folder;
+  const std::string programs = write_programs(folder / "p.jsonl");
+  const auto refused = [&](const std::vector<std::string>& more, int code,
+                           const std::vector<std::string>& parts) {
+    std::vector<std::string> command = {"eval", testing::kDemoModel, "--tasks", programs};
+    command.insert(command.end(), more.begin(), more.end());
+    testing::expect_failure(command, code, parts);
+  };
+  refused({"--python", "no-such-python"}, 3, {"no-such-python", "--python"});
+  refused({"--python", "true"}, 2, {"no Python 3"});
+  refused({"--max-tokens", "0"}, 2, {"--max-tokens", "1 or more"});
+  refused({"--program-seconds", "0"}, 2, {"--program-seconds", "1 to 3600"});
+  refused({"--chat"}, 2, {"no chat template", "--chat-template"});
+  testing::expect_failure({"eval", testing::kDemoModel, "--tasks", kTasks, "--chat"}, 2,
+                          {"no task is a program"});
+  testing::write_bytes(programs, "{\"kind\": \"program\", \"test\": \"x\", \"prompt\": \"" +
+                                     std::string(5000, 'a') + "\"}\n");
+  refused({}, 2, {"p.jsonl:1", "no room", "511 tokens"});
+}
+
 TEST(Eval, BadInputIsRefused) {
   TempFolder folder;
   const std::string file = folder / "bad.jsonl";

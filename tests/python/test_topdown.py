@@ -467,6 +467,14 @@ def test_evaluation(demo, cpu, opencl, tmp_path):
     assert one.to_dict()["target"] == "cpu" and other.nll_off < 1e-3
     (alone,) = tapml.evaluate(DEMO, cpu, tasks, quantize="q4f32")
     assert alone.passed is None and alone.nll != one.nll
+    tasks.write_text('{"kind": "program", "id": "p", "prompt": "text = r\'\'\'In the", '
+                     '"test": "\'\'\'\\nassert text.startswith(\'In the\')"}\n')
+    (writer,) = tapml.evaluate(demo, cpu, tasks, max_tokens=5)
+    assert writer.correct == 1 and writer.kinds["program"].nll is None and writer.nll is None
+    program = writer.results[0].program
+    assert len(program.tokens) == 5 and program.message == "" and program.differs_at is None
+    with pytest.raises(tapml.AbsentError, match="no-such-python"):
+        tapml.evaluate(demo, cpu, tasks, python="no-such-python")
     tasks.write_text('{"kind": "guess"}\n')
     with pytest.raises(tapml.UserError, match="tasks.jsonl:1"):
         tapml.evaluate(demo, cpu, tasks)

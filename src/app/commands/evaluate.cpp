@@ -1,6 +1,7 @@
 #include "app/commands/evaluate.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/units.h"
 #include "io/host/files.h"
@@ -12,6 +13,8 @@ namespace tapml::app {
 namespace {
 
 using topdown::Evaluation;
+
+constexpr int64_t kMostProgramSeconds = 3600;
 
 // Each platform once, in order, including the reference.
 std::vector<PlatformChoice> platforms_of(const EvaluateCommand& command) {
@@ -54,11 +57,20 @@ class EvaluationRun {
       throw_user("tasks have no images", "--image", "a model's texts without images",
                  command_.model.inputs.images.files.front(), "leave --image out");
     }
+    prepare_programs();
     if (hooks_.checked) hooks_.checked();
     result_.tasks = command_.tasks;
     result_.reference = command_.reference;
-    for (const PlatformChoice& platform : platforms) {
-      result_.evaluations.push_back(evaluate_on(platform));
+    result_.evaluations.resize(platforms.size());
+    // The reference goes first, because programs are compared with its.
+    const auto reference = std::ranges::find(platforms, command_.reference,
+                                             [](const auto& one) { return one.target.text; });
+    const size_t first = reference == platforms.end() ? 0 : reference - platforms.begin();
+    result_.evaluations[first] = evaluate_on(platforms[first], nullptr);
+    for (size_t i = 0; i < platforms.size(); ++i) {
+      if (i == first) continue;
+      result_.evaluations[i] = evaluate_on(
+          platforms[i], reference == platforms.end() ? nullptr : &result_.evaluations[first]);
     }
     if (!command_.reference.empty()) compare();
     if (command_.unquantized && result_.passed()) result_.cost = cost_on(platforms[0]);
@@ -66,24 +78,87 @@ class EvaluationRun {
   }
 
  private:
-  Evaluation evaluate_on(const PlatformChoice& platform) {
+  void prepare_programs() {
+    const bool any = std::ranges::any_of(
+        tasks_, [](const auto& task) { return task.kind == topdown::TaskKind::kProgram; });
+    const topdown::ProgramOptions& options = command_.programs;
+    if (options.chat && !any) {
+      throw_user("no task is a program, and only those are answered in a chat", "--chat",
+                 "a file with programs", command_.tasks);
+    }
+    if (!any) return;
+    if (options.max_tokens < 1) {
+      throw_user("the number of tokens of a program is too small", "--max-tokens", "1 or more",
+                 std::to_string(options.max_tokens));
+    }
+    const auto seconds = options.limits.time.count() / 1000;
+    if (seconds < 1 || seconds > kMostProgramSeconds) {
+      throw_user("the time of a program is out of range", "--program-seconds",
+                 "1 to " + std::to_string(kMostProgramSeconds), std::to_string(seconds));
+    }
+    if (options.chat) command_.chat.render_options();  // reports an error early
+    runner_ = unwrap(topdown::ProgramRunner::create(options, hooks_.cancelled));
+  }
+
+  // What the model continues for a program.
+  std::vector<int32_t> encode_program(const topdown::EvalTask& task, const Tokenizer& tokenizer,
+                                      int64_t context) const {
+    std::vector<int32_t> tokens;
+    if (command_.programs.chat) {
+      Json messages = Json::array();
+      if (!command_.chat.system.empty()) {
+        messages.push(chat_message("system", command_.chat.system));
+      }
+      messages.push(chat_message("user", topdown::program_request(task.program)));
+      const std::string text = unwrap(template_->render(messages, command_.chat.render_options()));
+      tokens = unwrap(tokenizer.encode(text, false));
+    } else {
+      tokens = unwrap(tokenizer.encode_prompt(task.prompt));
+    }
+    if (tokens.empty() || std::ssize(tokens) >= context) {
+      throw_user("the task leaves no room for a program in the model's context",
+                 command_.tasks + ":" + std::to_string(task.line),
+                 "1 to " + std::to_string(context - 1) + " tokens",
+                 std::to_string(tokens.size()) + " tokens");
+    }
+    return tokens;
+  }
+
+  Evaluation evaluate_on(const PlatformChoice& platform, const Evaluation* reference) {
     const std::string& target = platform.target.text;
     begin("compile for " + target, 0);
-    const ReadyModel model = make_ready(options_for(platform), [&](const Tokenizer& tokenizer,
-                                                                   const ModelInterface& interface,
-                                                                   const llm::TextInputs& inputs) {
-      if (!scored_.empty()) return;
-      for (const topdown::EvalTask& task : tasks_) {
-        scored_.push_back({task, encode_task(task, tokenizer, interface.context, command_.tasks)});
-        check_task(scored_.back(), inputs.embeddings);
-      }
-    });
+    ModelOptions options = options_for(platform);
+    if (command_.programs.chat && !template_) {
+      options.with_folder = [&](const std::string& folder) {
+        template_ = command_.chat.load(folder, command_.model.model);
+      };
+    }
+    const ReadyModel model =
+        make_ready(options, [&](const Tokenizer& tokenizer, const ModelInterface& interface,
+                                const llm::TextInputs& inputs) {
+          if (!scored_.empty()) return;
+          for (const topdown::EvalTask& task : tasks_) {
+            if (task.kind == topdown::TaskKind::kProgram) {
+              scored_.push_back({task, {}, encode_program(task, tokenizer, interface.context)});
+              continue;
+            }
+            scored_.push_back(
+                {task, encode_task(task, tokenizer, interface.context, command_.tasks), {}});
+            check_task(scored_.back(), inputs.embeddings);
+          }
+        });
     auto engine = make_engine(model);
     engine->vm().set_interrupt(hooks_.interrupt);
     engine->vm().set_call_limit(command_.model.step_limit);
     engine->set_watcher(hooks_.watcher);
     begin("evaluate on " + target, std::ssize(scored_));
-    Evaluation evaluation = topdown::evaluate(*engine, scored_, [&](size_t task) { step(task); });
+    const topdown::ProgramWriting programs = {.runner = runner_ ? &*runner_ : nullptr,
+                                              .tokenizer = model.tokenizer.get(),
+                                              .end_tokens = model.eos,
+                                              .max_tokens = command_.programs.max_tokens,
+                                              .chat = command_.programs.chat};
+    Evaluation evaluation =
+        topdown::evaluate(*engine, scored_, [&](size_t task) { step(task); }, programs, reference);
     evaluation.target = target;
     end(std::to_string(scored_.size()) + " tasks");
     return evaluation;
@@ -161,6 +236,8 @@ class EvaluationRun {
   const CommandHooks& hooks_;
   std::vector<topdown::EvalTask> tasks_;
   std::vector<topdown::ScoredTask> scored_;  // the tasks as tokens
+  std::optional<topdown::ProgramRunner> runner_;
+  std::optional<llm::ChatTemplate> template_;
   topdown::Evaluated result_;
 };
 

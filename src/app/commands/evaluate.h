@@ -2,7 +2,9 @@
 #pragma once
 
 #include "abi/platforms.h"
+#include "app/chat.h"
 #include "app/commands/choices.h"
+#include "topdown/evaluate/program_task.h"
 #include "topdown/results/evaluation.h"
 
 namespace tapml::app {
@@ -14,6 +16,8 @@ struct EvaluateCommand {
   std::optional<std::string> tasks_text;  // its content, if the caller has it
   std::string reference;                  // target that the others are compared with; empty: none
   bool unquantized = false;               // compares the quantized model with the original one
+  topdown::ProgramOptions programs;       // for tasks that are programs
+  ChatOptions chat;                       // with programs.chat
 };
 
 // Throws, also for options that do not fit together.

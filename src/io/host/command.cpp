@@ -1,34 +1,18 @@
 #include "io/host/command.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 
 #include "base/strings.h"
 #include "io/host/child_environment.h"
+#include "io/host/child_output.h"
 #include "io/host/descriptor.h"
 
 namespace tapml {
-
-namespace {
-
-constexpr int kPollMilliseconds = 50;
-
-int wait_for(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-}  // namespace
 
 Result<CommandResult> run_command(std::vector<std::string> arguments,
                                   std::chrono::milliseconds longest,
@@ -65,30 +49,18 @@ Result<CommandResult> run_command(std::vector<std::string> arguments,
         PlatformFault::kAbsent,
         "cannot start " + in_quotes(arguments[0]) + ": " + std::strerror(error), arguments[0]));
   }
-  CommandResult result;
-  const auto limit = std::chrono::steady_clock::now() + longest;
-  for (;;) {
-    pollfd wanted{read_end.get(), POLLIN, 0};
-    const int ready = ::poll(&wanted, 1, kPollMilliseconds);
-    if (ready > 0) {
-      std::array<char, 4096> part;
-      const ssize_t size = ::read(read_end.get(), part.data(), part.size());
-      if (size < 0 && errno == EINTR) continue;
-      if (size <= 0) break;
-      result.output.append(part.data(), static_cast<size_t>(size));
-      continue;
-    }
-    const bool stop = cancelled && cancelled();
-    if (!stop && std::chrono::steady_clock::now() < limit) continue;
-    ::kill(child, SIGKILL);
-    wait_for(child);
-    return fail(stop ? platform_error(PlatformFault::kCancelled, "interrupted")
-                     : platform_error(PlatformFault::kTimeout,
-                                      arguments[0] + " did not end within " +
-                                          std::to_string(longest.count() / 1000) + " s"));
+  ChildEnd end = wait_for_child(child, read_end.get(), longest, cancelled);
+  switch (end.reason) {
+    case ChildEnd::Reason::kExited:
+      break;
+    case ChildEnd::Reason::kCancelled:
+      return fail(platform_error(PlatformFault::kCancelled, "interrupted"));
+    case ChildEnd::Reason::kTimeout:
+      return fail(platform_error(
+          PlatformFault::kTimeout,
+          arguments[0] + " did not end within " + std::to_string(longest.count() / 1000) + " s"));
   }
-  result.exit_code = wait_for(child);
-  return result;
+  return CommandResult{end.exit_code, std::move(end.output)};
 }
 
 }  // namespace tapml

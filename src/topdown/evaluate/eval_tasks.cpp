@@ -10,10 +10,27 @@ namespace tapml::topdown {
 
 namespace {
 
+// A line of a published file, whose other fields have no effect.
+Result<EvalTask> read_published(const JsonObjectReader& reader) {
+  EvalTask task;
+  task.kind = TaskKind::kProgram;
+  const Json* id = reader.find("task_id");
+  if (id && id->is_string()) {
+    TAPML_ASSIGN(task.id, reader.required_string("task_id"));
+  } else if (id) {
+    TAPML_ASSIGN(const int64_t number, reader.required_int("task_id"));
+    task.id = std::to_string(number);
+  }
+  TAPML_ASSIGN(task.program, read_program_task(reader));
+  task.prompt = task.program.prompt;
+  return task;
+}
+
 Result<EvalTask> read_task(std::string_view text, const std::string& file) {
   TAPML_ASSIGN(const Json json, parse_json(text, file));
   const JsonObjectReader reader(json, file);
   EvalTask task;
+  if (!reader.has("kind") && is_published_program(reader)) return read_published(reader);
   std::vector<std::string_view> names;
   for (TaskKind kind : kTaskKinds) names.emplace_back(task_kind_name(kind));
   TAPML_ASSIGN(const std::string name, reader.required_choice("kind", names));
@@ -51,6 +68,12 @@ Result<EvalTask> read_task(std::string_view text, const std::string& file) {
       TAPML_ASSIGN(const int64_t answer,
                    reader.required_int("answer", 0, std::ssize(task.continuations) - 1));
       task.answer = static_cast<size_t>(answer);
+      break;
+    }
+    case TaskKind::kProgram: {
+      known = {"kind", "id", "prompt", "test", "entry_point"};
+      TAPML_ASSIGN(task.program, read_program_task(reader));
+      task.prompt = task.program.prompt;
       break;
     }
   }

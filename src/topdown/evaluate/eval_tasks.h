@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "llm/tokenizer/tokenizer.h"
+#include "topdown/evaluate/program_task.h"
 #include "topdown/results/evaluation.h"
 
 namespace tapml::topdown {
@@ -16,6 +17,7 @@ struct EvalTask {
   std::string prompt;                      // empty for perplexity
   std::vector<std::string> continuations;  // the text, the answer, or the choices
   size_t answer = 0;                       // index of the right one
+  ProgramTask program;                     // then `prompt` is its, and there are no continuations
   int64_t line = 0;
 };
 

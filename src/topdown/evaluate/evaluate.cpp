@@ -1,9 +1,11 @@
 #include "topdown/evaluate/evaluate.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/clock.h"
 #include "ir/exceptions.h"
+#include "llm/chat_session.h"
 
 namespace tapml::topdown {
 
@@ -37,15 +39,72 @@ void note_failure(Evaluation& evaluation, const ScoredTask& task, const Status& 
   evaluation.failure = "task " + task.task.id + ": " + status.error().message;
 }
 
+// By how much the logit of `written` at `place` is above that of the reference's token.
+double margin_at(llm::Engine& engine, const std::vector<int32_t>& prompt,
+                 const std::vector<int32_t>& written, size_t place, int32_t expected) {
+  std::vector<int32_t> tokens = prompt;
+  tokens.insert(tokens.end(), written.begin(), written.begin() + static_cast<int64_t>(place));
+  engine.reset();
+  const HostTensor logits = unwrap(engine.logits_all(tokens));
+  const int64_t row = (std::ssize(tokens) - 1) * logits.shape().back();
+  return logits.at_f64(row + written[place]) - logits.at_f64(row + expected);
+}
+
+// One of the texts may end first, which has no token to compare.
+void compare_with(llm::Engine& engine, const ScoredTask& task, const WrittenProgram& reference,
+                  WrittenProgram& program) {
+  const auto apart = std::ranges::mismatch(program.tokens, reference.tokens);
+  if (apart.in1 == program.tokens.end() && apart.in2 == reference.tokens.end()) return;
+  program.differs_at = apart.in1 - program.tokens.begin();
+  if (apart.in1 == program.tokens.end() || apart.in2 == reference.tokens.end()) return;
+  program.margin = margin_at(engine, task.prompt, program.tokens,
+                             static_cast<size_t>(program.differs_at), *apart.in2);
+}
+
+// Lets the model write a program, and runs it.
+TaskScore program_score(llm::Engine& engine, const ScoredTask& task,
+                        const ProgramWriting& programs) {
+  llm::ChatSession session(engine, *programs.tokenizer, nullptr, programs.end_tokens);
+  llm::AnswerOptions options;
+  options.max_tokens = programs.max_tokens;
+  if (!programs.chat) options.stop = program_stops(task.task.program);
+  engine.reset();
+  llm::Answer answer = unwrap(session.answer(task.prompt, options));
+  if (answer.end == llm::AnswerEnd::kCancelled) {
+    throw_error(platform_error(PlatformFault::kCancelled, "interrupted"));
+  }
+  WrittenProgram program;
+  program.code =
+      programs.chat ? code_of_answer(answer.text, task.task.program.name) : std::move(answer.text);
+  program.tokens = std::move(answer.tokens);
+  ProgramOutcome outcome = unwrap(programs.runner->run(task.task.program, program.code));
+  program.message = std::move(outcome.message);
+  TaskScore score = {.id = task.task.id, .kind = TaskKind::kProgram, .correct = outcome.passed};
+  score.program = std::move(program);
+  return score;
+}
+
 }  // namespace
 
 Evaluation evaluate(llm::Engine& engine, const std::vector<ScoredTask>& tasks,
-                    const std::function<void(size_t task)>& before) {
+                    const std::function<void(size_t task)>& before, const ProgramWriting& programs,
+                    const Evaluation* reference) {
   const double start = seconds_now();
   Evaluation result;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (before) before(i);
     const ScoredTask& task = tasks[i];
+    if (task.task.kind == TaskKind::kProgram) {
+      TaskScore score = {.id = task.task.id, .kind = TaskKind::kProgram};
+      const Status written = guard([&] {
+        score = program_score(engine, task, programs);
+        if (!reference || !reference->scores[i].program) return;
+        compare_with(engine, task, *reference->scores[i].program, *score.program);
+      });
+      note_failure(result, task, written);
+      result.add(std::move(score));
+      continue;
+    }
     TaskScore score = {.id = task.task.id, .kind = task.task.kind};
     double least = std::numeric_limits<double>::infinity();
     for (size_t c = 0; c < task.texts.size(); ++c) {

@@ -11,10 +11,20 @@
 
 namespace tapml::topdown {
 
-// A task's continuations as tokens.
+// A task as tokens: its continuations or, of a program, what the model continues.
 struct ScoredTask {
   EvalTask task;
   std::vector<ScoredText> texts;
+  std::vector<int32_t> prompt;
+};
+
+// How a model writes programs, and who runs them.
+struct ProgramWriting {
+  const ProgramRunner* runner = nullptr;
+  const Tokenizer* tokenizer = nullptr;
+  std::vector<int32_t> end_tokens;
+  int64_t max_tokens = 0;
+  bool chat = false;  // the prompts are conversations
 };
 
 // The log probability in nats that logits f32[tokens, vocabulary] of `text` give its scored tokens,
@@ -25,9 +35,12 @@ struct TextScore {
 };
 TextScore score_text(const HostTensor& logits, const ScoredText& text);
 
-// `before`, if given, is called before each task; an exception from it ends the evaluation. Throws.
+// `before`, if given, is called before each task; an exception from it ends the evaluation.
+// `programs` is needed for tasks of that kind. With `reference`, an evaluation of the same tasks,
+// programs are compared with its token by token. Throws.
 Evaluation evaluate(llm::Engine& engine, const std::vector<ScoredTask>& tasks,
-                    const std::function<void(size_t task)>& before = {});
+                    const std::function<void(size_t task)>& before = {},
+                    const ProgramWriting& programs = {}, const Evaluation* reference = nullptr);
 
 // Of the same tasks.
 EvalComparison compare_evaluations(const Evaluation& evaluation, const Evaluation& reference);

@@ -14,6 +14,8 @@ const char* task_kind_name(TaskKind kind) {
       return "exact_match";
     case TaskKind::kMultipleChoice:
       return "multiple_choice";
+    case TaskKind::kProgram:
+      return "program";
   }
   return "perplexity";
 }

@@ -13,10 +13,29 @@ enum class TaskKind : uint8_t {
   kPerplexity,      // how likely a text is
   kExactMatch,      // whether the most likely continuation is the answer
   kMultipleChoice,  // whether the right one of several continuations is the most likely
+  kProgram,         // whether a program that the model writes passes its tests
 };
 inline constexpr TaskKind kTaskKinds[] = {TaskKind::kPerplexity, TaskKind::kExactMatch,
-                                          TaskKind::kMultipleChoice};
-const char* task_kind_name(TaskKind kind);  // "perplexity", "exact_match", "multiple_choice"
+                                          TaskKind::kMultipleChoice, TaskKind::kProgram};
+// "perplexity", "exact_match", "multiple_choice", "program"
+const char* task_kind_name(TaskKind kind);
+
+// What became of a program.
+struct ProgramOutcome {
+  bool passed = false;
+  std::string message;  // why it did not pass: its last line, such as the exception
+};
+
+// What the model wrote for a program.
+struct WrittenProgram {
+  std::string code;
+  std::vector<int32_t> tokens;  // all that it wrote
+  std::string message;          // of the outcome
+  // The first token that is not the reference's (-1: none), and by how much its logit is above that
+  // of the reference's token here.
+  int64_t differs_at = -1;
+  double margin = 0;
+};
 
 struct TaskScore {
   std::string id;
@@ -25,6 +44,7 @@ struct TaskScore {
   double nll = 0;        // sum over the scored tokens of the right continuation, in nats
   int64_t tokens = 0;    // scored tokens of that continuation
   int64_t choice = -1;   // multiple choice: the most likely continuation
+  std::optional<WrittenProgram> program;  // of a program, which has no scored tokens
 };
 
 // Sums over tasks.

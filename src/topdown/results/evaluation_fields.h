@@ -8,13 +8,25 @@
 namespace tapml::topdown {
 
 template <class A>
+void fields(A& a, WrittenProgram& x) {
+  a("code", x.code);
+  a("tokens", x.tokens);
+  a("message", x.message);
+  if (A::kReads ? a.has("differs_at") : x.differs_at >= 0) {
+    a("differs_at", x.differs_at);
+    a("margin", x.margin);
+  }
+}
+
+template <class A>
 void fields(A& a, TaskScore& x) {
   a("id", x.id);
-  a.choice("kind", x.kind, TaskKind::kMultipleChoice, task_kind_name);
+  a.choice("kind", x.kind, TaskKind::kProgram, task_kind_name);
   a("nll", x.nll);
   a("tokens", x.tokens);
   if (x.kind != TaskKind::kPerplexity) a("correct", x.correct);
   if (A::kReads ? a.has("choice") : x.choice >= 0) a("choice", x.choice);
+  a.present("program", x.program);
 }
 
 template <class A>
@@ -25,14 +37,15 @@ void fields(A& a, EvalComparison& x) {
   a("nll_off", x.nll_off);
 }
 
-// Follows from the scores.
+// Follows from the scores. Programs have no scored tokens.
 template <class A>
 void total_fields(A& a, const EvalTotal& x, bool scored) {
   a.derived("tasks", [&] { return Json::integer(x.tasks); });
+  if (scored) a.derived("correct", [&] { return Json::integer(x.correct); });
+  if (x.tokens == 0) return;
   a.derived("tokens", [&] { return Json::integer(x.tokens); });
   a.derived("nll", [&] { return real(x.mean_nll()); });
   a.derived("perplexity", [&] { return real(x.perplexity()); });
-  if (scored) a.derived("correct", [&] { return Json::integer(x.correct); });
 }
 
 template <class A>
