@@ -12,6 +12,10 @@
 #include "host_array.h"
 #include "llm/embedder.h"
 #include "llm/engine.h"
+#include "llm/speculation/draft_model.h"
+#include "llm/speculation/lookup.h"
+#include "llm/speculation/same_vocabulary.h"
+#include "llm/speculation/speculation.h"
 #include "path.h"
 #include "program.h"
 #include "session.h"
@@ -56,7 +60,62 @@ struct Generated {
   llm::Generation generation;
   std::string text;
   std::vector<int32_t> prompt;
+  bool speculative = false;
 };
+
+// How tokens are proposed: by the engine of a smaller model, or by lookup in the text.
+struct Proposing {
+  const LanguageModel* draft_model = nullptr;
+  std::shared_ptr<Engine::State> draft;
+  int64_t lookup = 0;
+  llm::SpeculationOptions options;
+
+  bool is_on() const { return draft != nullptr || lookup != 0; }
+  // UserError for a model, or a pair of models, that cannot.
+  std::unique_ptr<llm::Speculation> speculation(const app::LoadedModel& model,
+                                                const llm::Engine& engine) const {
+    unwrap(llm::check_verifies(engine.model()));
+    std::unique_ptr<llm::Proposer> proposer;
+    if (draft) {
+      unwrap(llm::check_same_vocabulary(model.tokenizer, draft_model->loaded->tokenizer));
+      proposer = unwrap(llm::DraftModel::create(*draft->engine, engine.model()));
+    } else {
+      proposer = unwrap(llm::Lookup::create(lookup));
+    }
+    return unwrap(llm::Speculation::create(std::move(proposer), options));
+  }
+};
+
+Proposing proposing_of(const Engine& engine, const py::object& draft, int64_t lookup,
+                       int64_t draft_tokens, bool keep_draft) {
+  Proposing made;
+  made.lookup = lookup;
+  made.options = {draft_tokens, keep_draft};
+  if (draft.is_none()) return made;
+  if (lookup != 0) {
+    throw_user("a draft model and lookup cannot both propose tokens", "generate(draft=, lookup=)",
+               "one of them", "both");
+  }
+  if (!py::isinstance<Engine>(draft)) {
+    throw_user("the draft is no engine", "generate(draft=...)", "a tapml.Engine",
+               py::str(py::type::of(draft).attr("__name__")).cast<std::string>());
+  }
+  const Engine& other = draft.cast<const Engine&>();
+  if (&other == &engine) {
+    throw_user("the draft is the engine itself", "generate(draft=...)",
+               "an engine of its own, of a smaller model", "this one");
+  }
+  made.draft = other.use();
+  made.draft_model = &other.model();
+  return made;
+}
+
+// Waits for an engine that another thread uses; an interrupt ends the wait.
+std::unique_lock<std::timed_mutex> lock_engine(Engine::State& state) {
+  std::unique_lock<std::timed_mutex> busy(state.busy, std::defer_lock);
+  while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
+  return busy;
+}
 
 // An encoder on a device.
 class Embedder final : public Resource {
@@ -121,12 +180,14 @@ std::unique_ptr<Generated> generate(const Engine& engine, const std::string& pro
                                     int64_t max_tokens, double temperature, double top_p,
                                     int64_t top_k, uint64_t seed, bool logits,
                                     const py::object& on_token, const py::object& features,
-                                    const py::object& embeddings) {
+                                    const py::object& embeddings, const py::object& draft,
+                                    int64_t lookup, int64_t draft_tokens, bool keep_draft) {
   if (max_tokens < 0) {
     throw_user("the number of tokens is negative", "generate(max_tokens=...)", "0 or more",
                std::to_string(max_tokens));
   }
   auto state = engine.use();
+  const Proposing proposing = proposing_of(engine, draft, lookup, draft_tokens, keep_draft);
   const app::LoadedModel& model = *engine.model().loaded;
   app::TextInputOptions inputs = engine.model().inputs;
   const bool has_inputs = !features.is_none() || !embeddings.is_none();
@@ -158,14 +219,24 @@ std::unique_ptr<Generated> generate(const Engine& engine, const std::string& pro
       }
       return true;
     };
-    std::unique_lock<std::timed_mutex> busy(state->busy, std::defer_lock);
-    while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
+    // In one order, whichever engine is the draft.
+    Engine::State *first = state.get(), *second = proposing.draft.get();
+    if (second && second < first) std::swap(first, second);
+    const auto busy = lock_engine(*first);
+    const auto busy_too = second ? lock_engine(*second) : std::unique_lock<std::timed_mutex>();
+    std::unique_ptr<llm::Speculation> speculation;
+    if (proposing.is_on()) speculation = proposing.speculation(model, *state->engine);
+    options.speculation = speculation.get();
+    made->speculative = proposing.is_on();
     if (own.features.size() > 0) unwrap(state->engine->set_features(own.features));
     unwrap(state->engine->set_embeddings(own.embeddings));
     runtime::VirtualMachine& vm = state->engine->vm();
+    runtime::VirtualMachine* draft_vm = proposing.draft ? &proposing.draft->engine->vm() : nullptr;
     vm.set_interrupt(&interrupt_of_this_thread());
+    if (draft_vm) draft_vm->set_interrupt(&interrupt_of_this_thread());
     auto generation = state->engine->generate(made->prompt, options);
     vm.set_interrupt(nullptr);
+    if (draft_vm) draft_vm->set_interrupt(nullptr);
     made->generation = unwrap(std::move(generation));
     made->text = model.tokenizer.decode(made->generation.tokens);
     return made;
@@ -241,6 +312,25 @@ LanguageModel language_model_of(const py::object& model, const char* where) {
 }
 
 void bind_language_model(py::module_& module) {
+  using llm::SpeculationCounts;
+  py::class_<SpeculationCounts>(module, "Speculation", py::is_final(),
+                                "What speculative decoding did for one text.")
+      .def_readonly("proposed", &SpeculationCounts::proposed, "Proposed tokens.")
+      .def_readonly("accepted", &SpeculationCounts::accepted, "Those that were accepted.")
+      .def_property_readonly("acceptance", &SpeculationCounts::acceptance, "accepted / proposed")
+      .def_readonly("verify_steps", &SpeculationCounts::verify_steps,
+                    "Calls that checked proposed tokens.")
+      .def_property_readonly("tokens_per_verify", &SpeculationCounts::tokens_per_verify)
+      .def_readonly("plain_steps", &SpeculationCounts::plain_steps, "Calls for a single token.")
+      .def_readonly("stopped_after", &SpeculationCounts::stopped_after,
+                    "Tokens of the text when it turned itself off, because plain decoding was "
+                    "faster; else None.")
+      .def_readonly("slower", &SpeculationCounts::slower,
+                    "Whether plain decoding measured faster, and it stayed on.")
+      .def("__repr__", [](const SpeculationCounts& counts) {
+        return "<tapml.Speculation: " + std::to_string(counts.accepted) + " of " +
+               std::to_string(counts.proposed) + " tokens accepted>";
+      });
   py::class_<Generated>(module, "Generation", py::is_final(), "A text generated by a model.")
       .def_readonly("text", &Generated::text, "The generated text, without the prompt.")
       .def_property_readonly(
@@ -260,6 +350,12 @@ void bind_language_model(py::module_& module) {
           },
           "A NumPy array f32[P + N - 1, vocabulary] for P prompt tokens and N generated ones; None "
           "unless requested.")
+      .def_property_readonly(
+          "speculation",
+          [](const Generated& g) {
+            return g.speculative ? std::optional(g.generation.speculation) : std::nullopt;
+          },
+          "A ``Speculation``, or None without one.")
       .def_property_readonly("prefill_seconds",
                              [](const Generated& g) { return g.generation.prefill_seconds; })
       .def_property_readonly("decode_seconds",
@@ -272,12 +368,21 @@ void bind_language_model(py::module_& module) {
       .def("generate", &generate, py::arg("prompt"), py::kw_only(), py::arg("max_tokens") = 64,
            py::arg("temperature") = 0.0, py::arg("top_p") = 1.0, py::arg("top_k") = 0,
            py::arg("seed") = 0, py::arg("logits") = false, py::arg("on_token") = py::none(),
-           py::arg("features") = py::none(), py::arg("embeddings") = py::none(), R"doc(
+           py::arg("features") = py::none(), py::arg("embeddings") = py::none(),
+           py::arg("draft") = py::none(), py::arg("lookup") = 0, py::arg("draft_tokens") = 4,
+           py::arg("keep_draft") = false,
+           R"doc(
 Continues a text, greedily at temperature 0.
 
 ``on_token(token, text)`` receives each token and the text that it completes; an exception that it
 raises ends the generation. With ``logits`` the result contains the logits. ``features`` and
-``embeddings`` are those of this text, in place of the model's (``LanguageModel.load``).)doc")
+``embeddings`` are those of this text, in place of the model's (``LanguageModel.load``).
+
+``draft``, an engine of a smaller model with the same vocabulary, proposes up to ``draft_tokens``
+tokens at once, or ``lookup``, what followed the last N tokens where they stood before in the text;
+the model checks them in one call (docs/speculative-decoding.md). It turns itself off where plain
+decoding is faster, unless ``keep_draft``. UserError for a model with recurrent state, and for a
+draft with another vocabulary.)doc")
       .def("__repr__", [](const Engine& engine) {
         return "<tapml.Engine " + in_quotes(engine.model().folder) + " on " +
                in_quotes(engine.open()->target().text) + ">";
