@@ -23,7 +23,7 @@ ProgramEnd run_python(const std::string& text, const ProgramLimits& limits = {})
 
 TEST(ConfinedProgram, GivesOutputAndExitCode) {
   const ProgramEnd end = run_python(
-      "import sys\nprint('out')\nprint(sys.stdin.read(), end='')\n"
+      "import sys\nprint('out', flush=True)\nprint(sys.stdin.read(), end='')\n"
       "sys.stderr.write('err\\n')\nsys.exit(3)\n");
   EXPECT_EQ(end.exit_code, 3);
   EXPECT_EQ(end.output, "out\nerr\n");
@@ -71,6 +71,10 @@ TEST(ConfinedProgram, MayNotReachAnythingElse) {
       "import os; os.remove(" + mine + ")",
       "import os; os.rename(" + mine + ", 'taken')",
       "import os; os.mkdir('" + (outside / "folder") + "')",
+      "import os; os.chmod(" + mine + ", 0o777)",
+      "import os; os.chown(" + mine + ", 1, 1)",
+      "import os; os.utime(" + mine + ")",
+      "import os; os.setxattr(" + mine + ", 'user.x', b'x')",
       "open('/tmp/tapml-of-a-program', 'w')",
       "open('/etc/tapml', 'w')",
       "import os; os.unshare(os.CLONE_NEWUSER) if hasattr(os, 'unshare') else open('/etc/x', 'w')",
@@ -96,6 +100,32 @@ TEST(ConfinedProgram, IsAUserOfItsOwnUnderTheSuperuser) {
       "try:\n    open('" +
       (outside / "secret") + "')\nexcept PermissionError:\n    print('no')\n");
   EXPECT_EQ(end.output, "True True []\nno\n");
+}
+
+// An interpreter that only the superuser may run keeps the superuser, without rights.
+TEST(ConfinedProgram, OfTheSuperuserAlone) {
+  if (::geteuid() != 0) GTEST_SKIP() << "not the superuser";
+  testing::TempFolder own;
+  std::filesystem::create_directory(own / "bin");
+  std::filesystem::copy_file(std::filesystem::canonical(kPython), own / "bin/python3");
+  std::filesystem::permissions(own / "bin", std::filesystem::perms::owner_all);
+  testing::write_bytes(own / "mine", "mine");
+  const std::string mine = "'" + (own / "mine") + "'";
+  const std::string text =
+      "import os, socket\nprint(os.getuid())\n"
+      "for attempt in (lambda: open(" +
+      mine + ", 'w'), lambda: os.chmod(" + mine +
+      ", 0o777),\n"
+      "                lambda: os.kill(1, 9), lambda: os.fork(), lambda: socket.socket(),\n"
+      "                lambda: os.setuid(5)):\n"
+      "    try:\n        attempt()\n        print('done')\n"
+      "    except PermissionError:\n        pass\n";
+  auto end = run_confined({.arguments = {own / "bin/python3", "-I", "-B", "program.py"},
+                           .files = {{"program.py", text}}},
+                          {});
+  ASSERT_TRUE(end) << end.error().to_string();
+  EXPECT_EQ(end->output, "0\n");
+  EXPECT_EQ(testing::read_bytes(own / "mine"), "mine");
 }
 
 TEST(ConfinedProgram, SeesNothingOfTheEnvironment) {

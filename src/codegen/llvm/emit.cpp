@@ -56,7 +56,7 @@ class Emitter {
     llvm::Value* begin = body->getArg(arg);
     llvm::Value* end = body->getArg(arg + 1);
     if (function_.thread) throw_internal("the cpu does not support work groups", function_.entry);
-    loop(function_.item, begin, end, false, [&] { stmt(function_.body); });
+    loop(function_.item, begin, end, false, function_.body);
     builder_.CreateRetVoid();
   }
 
@@ -111,8 +111,10 @@ class Emitter {
     return llvm::BasicBlock::Create(context_, name, current());
   }
 
-  template <class F>
-  void loop(const Var& var, llvm::Value* begin, llvm::Value* end, bool vectorized, F&& body) {
+  void loop(const Var& var, llvm::Value* begin, llvm::Value* end, bool vectorized,
+            const Stmt& body) {
+    const auto divided_outside = divided_;
+    const bool lanes = divide_in_front(var, body);
     auto* before = builder_.GetInsertBlock();
     auto* head = new_block("loop");
     auto* exit = new_block("exit");
@@ -124,12 +126,15 @@ class Emitter {
     vars_[var.get()] = index;
     bool outer = vectorized_;
     vectorized_ = vectorized;
-    body();
+    stmt(body);
     vectorized_ = outer;
+    divided_ = divided_outside;
     auto* next = builder_.CreateNSWAdd(index, builder_.getInt64(1));
     index->addIncoming(next, builder_.GetInsertBlock());
     auto* branch = builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), head, exit);
-    if (vectorized) {
+    if (!lanes) {
+      branch->setMetadata("llvm.loop", scalar_metadata());
+    } else if (vectorized) {
       branch->setMetadata("llvm.loop", vectorize_metadata(instructions_from(head), end));
     }
     builder_.SetInsertPoint(exit);
@@ -167,6 +172,16 @@ class Emitter {
     return node;
   }
 
+  llvm::MDNode* scalar_metadata() {
+    auto* enable =
+        llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.vectorize.enable"),
+                                     llvm::ConstantAsMetadata::get(builder_.getFalse())});
+    auto temporary = llvm::MDNode::getTemporary(context_, {});
+    auto* node = llvm::MDNode::getDistinct(context_, {temporary.get(), enable});
+    node->replaceOperandWith(0, node);
+    return node;
+  }
+
   void stmt(const Stmt& s) {
     switch (s->kind) {
       case StmtKind::kFor: {
@@ -182,12 +197,8 @@ class Emitter {
           }
           return;
         }
-        const bool vectorized = node.for_kind == ForKind::kVectorized;
-        const auto before = divided_;
-        if (vectorized) divide_in_front(node);
-        loop(node.var, builder_.getInt64(0), expr(node.extent), vectorized,
-             [&] { stmt(node.body); });
-        divided_ = before;
+        loop(node.var, builder_.getInt64(0), expr(node.extent),
+             node.for_kind == ForKind::kVectorized, node.body);
         return;
       }
       case StmtKind::kSeq:
@@ -357,32 +368,56 @@ class Emitter {
     return trap;
   }
 
-  // LLVM's vectorizer takes the address of a masked load from the first lane. A division in it that
-  // only chosen lanes execute, because it might trap, has no value there if that lane is not chosen
-  // (LLVM 19). The index divisions in branches that are the same in all lanes of a loop are
-  // therefore executed in front of it, by 1 where they would divide by 0.
-  void divide_in_front(const ForNode& node) {
-    std::set<const ExprNode*> bound = {node.var.get()};
-    std::vector<PrimExpr> choices;
+  // LLVM's vectorizer, which also takes loops that no schedule marks, takes the address of a masked
+  // load from the first lane. A division in it that only chosen lanes execute, because it might
+  // trap, has no value there if that lane is not chosen (LLVM 19). The index divisions in branches
+  // that are the same in all lanes of a loop are therefore executed in front of it, by 1 where they
+  // would divide by 0. Returns false if there is one that cannot be, because it depends on what the
+  // loop loads or binds: such a loop must not be vectorized.
+  bool divide_in_front(const Var& var, const Stmt& body) {
+    std::set<const ExprNode*> bound = {var.get()}, varying = {var.get()};
+    std::vector<PrimExpr> divisions;
+    const auto find_divisions = [&](const PrimExpr& part) {
+      visit_expr(part, [&](const PrimExpr& e) {
+        if (divides_indices(e)) divisions.push_back(e);
+      });
+    };
     const auto look = [&](const PrimExpr& e) {
-      if (e.kind() == ExprKind::kLet) bound.insert(e.operand(0).get());
+      if (e.kind() == ExprKind::kLet) {
+        bound.insert(e.operand(0).get());
+        if (uses_any(e.operand(1), varying)) varying.insert(e.operand(0).get());
+      }
       const bool chooses =
           e.kind() == ExprKind::kSelect || e.kind() == ExprKind::kAnd || e.kind() == ExprKind::kOr;
-      if (chooses) choices.push_back(e);
+      if (chooses) find_divisions(e);
     };
     tir::visit(
-        node.body,
+        body,
         [&](const Stmt& s) {
           if (s->kind == StmtKind::kFor) bound.insert(as<ForNode>(s).var.get());
+          if (s->kind != StmtKind::kIf) return;
+          const auto& choice = as<IfNode>(s);
+          for (const Stmt& branch : {choice.then_body, choice.else_body}) {
+            if (branch) tir::visit(branch, [](const Stmt&) {}, find_divisions);
+          }
         },
         [&](const PrimExpr& e) { visit_expr(e, look); });
-    for (const PrimExpr& choice : choices) {
-      visit_expr(choice, [&](const PrimExpr& e) {
-        if (divides_indices(e) && is_known_outside(e, bound) && !divided_.contains(e.get())) {
-          divided_[e.get()] = safe_division(e);
-        }
-      });
+    bool all = true;
+    for (const PrimExpr& e : divisions) {
+      if (uses_any(e, varying) || divided_.contains(e.get())) continue;
+      if (is_known_outside(e, bound)) {
+        divided_[e.get()] = safe_division(e);
+      } else {
+        all = false;
+      }
     }
+    return all;
+  }
+
+  static bool uses_any(const PrimExpr& e, const std::set<const ExprNode*>& variables) {
+    bool uses = false;
+    visit_expr(e, [&](const PrimExpr& part) { uses |= variables.contains(part.get()); });
+    return uses;
   }
 
   bool divides_indices(const PrimExpr& e) const {

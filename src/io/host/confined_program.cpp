@@ -1,6 +1,7 @@
 #include "io/host/confined_program.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -30,68 +32,78 @@ constexpr rlim_t kMostDescriptors = 256;
 // Users of programs under the superuser: numbers that systems give to nobody.
 constexpr uid_t kFirstUser = 1'800'000'000, kUsers = 1'000'000;
 
-// Calls that change the system, reach other processes, or make connections and processes.
-constexpr long kRefused[] = {
-    SYS_socket,
-    SYS_socketpair,
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_process_madvise,
-    SYS_pidfd_open,
-    SYS_pidfd_send_signal,
-    SYS_pidfd_getfd,
-    SYS_tkill,
-    SYS_setsid,
-    SYS_setpgid,
-    SYS_unshare,
-    SYS_setns,
-    SYS_mount,
-    SYS_umount2,
-    SYS_pivot_root,
-    SYS_chroot,
-    SYS_move_mount,
-    SYS_fsopen,
-    SYS_open_tree,
-    SYS_init_module,
-    SYS_finit_module,
-    SYS_delete_module,
-    SYS_kexec_load,
-    SYS_reboot,
-    SYS_swapon,
-    SYS_swapoff,
-    SYS_bpf,
-    SYS_perf_event_open,
-    SYS_io_uring_setup,
-    SYS_add_key,
-    SYS_request_key,
-    SYS_keyctl,
-    SYS_userfaultfd,
-    SYS_open_by_handle_at,
-    SYS_settimeofday,
-    SYS_clock_settime,
-    SYS_sethostname,
-    SYS_setdomainname,
-    SYS_syslog,
-    SYS_acct,
-    SYS_quotactl,
-    SYS_shmget,
-    SYS_msgget,
-    SYS_semget,
-    SYS_mq_open,
+// What a program may not call.
+constexpr long kProcesses[] = {SYS_ptrace,
+                               SYS_process_vm_readv,
+                               SYS_process_vm_writev,
+                               SYS_process_madvise,
+                               SYS_pidfd_open,
+                               SYS_pidfd_send_signal,
+                               SYS_pidfd_getfd,
+                               SYS_tkill,
+                               SYS_setsid,
+                               SYS_setpgid,
+                               SYS_shmget,
+                               SYS_msgget,
+                               SYS_semget,
+                               SYS_mq_open};
+constexpr long kConnections[] = {SYS_socket, SYS_socketpair, SYS_io_uring_setup};
+constexpr long kSystem[] = {SYS_unshare,
+                            SYS_setns,
+                            SYS_mount,
+                            SYS_umount2,
+                            SYS_pivot_root,
+                            SYS_chroot,
+                            SYS_move_mount,
+                            SYS_fsopen,
+                            SYS_open_tree,
+                            SYS_init_module,
+                            SYS_finit_module,
+                            SYS_delete_module,
+                            SYS_kexec_load,
+                            SYS_reboot,
+                            SYS_swapon,
+                            SYS_swapoff,
+                            SYS_bpf,
+                            SYS_perf_event_open,
+                            SYS_add_key,
+                            SYS_request_key,
+                            SYS_keyctl,
+                            SYS_userfaultfd,
+                            SYS_open_by_handle_at,
+                            SYS_settimeofday,
+                            SYS_clock_settime,
+                            SYS_sethostname,
+                            SYS_setdomainname,
+                            SYS_syslog,
+                            SYS_acct,
+                            SYS_quotactl};
+// Of files, which Landlock does not protect.
+constexpr long kAttributes[] = {SYS_fchmod,       SYS_fchmodat,     SYS_fchown,    SYS_fchownat,
+                                SYS_setxattr,     SYS_lsetxattr,    SYS_fsetxattr, SYS_removexattr,
+                                SYS_lremovexattr, SYS_fremovexattr, SYS_utimensat};
 #ifdef SYS_fork
-    SYS_fork,
-    SYS_vfork,
+constexpr long kOlder[] = {SYS_fork,   SYS_vfork, SYS_chmod,  SYS_chown,
+                           SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat};
+#else
+constexpr std::array<long, 0> kOlder = {};
 #endif
-};
+// set_mempolicy_home_node: what later calls do is not in the lists above.
+constexpr long kLastKnownCall = 450;
 constexpr long kOnItself[] = {SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
                               SYS_prlimit64};
 
 SystemCallFilter filter_for_programs() {
   SystemCallFilter filter;
-  filter.refuse(kRefused);
+  for (const std::span<const long> calls :
+       {std::span<const long>(kProcesses), std::span<const long>(kConnections),
+        std::span<const long>(kSystem), std::span<const long>(kAttributes),
+        std::span<const long>(kOlder)}) {
+    filter.refuse(calls);
+  }
   filter.only_on_itself(kOnItself);
   filter.only_with(SYS_clone, CLONE_THREAD);
+  filter.hide_after(kLastKnownCall);
   filter.hide(SYS_clone3);  // its flags are in memory, where a filter cannot see them
   return filter;
 }
@@ -178,6 +190,10 @@ const char* become_program(Preparation& prepared) {
     }
   }
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "no_new_privs";
+  // The superuser's, if it stays that.
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none_of_them[_LINUX_CAPABILITY_U32S_3] = {};
+  if (::syscall(SYS_capset, &header, none_of_them) != 0) return "capabilities";
   if (prepared.rules >= 0 && ::syscall(SYS_landlock_restrict_self, prepared.rules, 0) != 0) {
     return "Landlock";
   }
@@ -217,10 +233,10 @@ Result<std::pair<int, int>> make_pipe() {
       platform_error(PlatformFault::kLimit, std::string("no pipe: ") + std::strerror(errno)));
 }
 
-}  // namespace
-
-Result<ProgramEnd> run_confined(const ConfinedProgram& program, const ProgramLimits& limits,
-                                const std::function<bool()>& cancelled) {
+// `denied`: whether the user may not run the program.
+Result<ProgramEnd> run_as(bool own_user, const ConfinedProgram& program,
+                          const ProgramLimits& limits, const std::function<bool()>& cancelled,
+                          bool& denied) {
   TAPML_ASSIGN(const ScratchFolder folder, ScratchFolder::create("program"));
   for (const auto& [name, content] : program.files) {
     TAPML_TRY(write_text_atomic(folder.file(name), content));
@@ -228,7 +244,7 @@ Result<ProgramEnd> run_confined(const ConfinedProgram& program, const ProgramLim
   Preparation prepared;
   prepared.limits = limits;
   prepared.folder = folder.path().c_str();
-  if (::geteuid() == 0) {
+  if (own_user) {
     const uid_t user = kFirstUser + static_cast<uid_t>(::getpid()) % kUsers;
     bool given = ::chown(prepared.folder, user, user) == 0;
     for (const auto& [name, content] : program.files) {
@@ -272,16 +288,30 @@ Result<ProgramEnd> run_confined(const ConfinedProgram& program, const ProgramLim
   if (::read(report_end.get(), &failure, sizeof failure) == ssize_t{sizeof failure}) {
     ::waitpid(child, nullptr, 0);
     if (failure.step[0] != '\0') return fail(cannot_confine(failure.step, failure.error));
+    denied = failure.error == EACCES;
     return fail(platform_error(
         PlatformFault::kAbsent,
         "cannot start \"" + program.arguments[0] + "\": " + std::strerror(failure.error),
-        program.arguments[0], "it must be a program that every user of this system can run"));
+        program.arguments[0]));
   }
   ChildEnd end = wait_for_child(child, output_end.get(), limits.time, cancelled, kMostOutput);
   if (end.reason == ChildEnd::Reason::kCancelled) {
     return fail(platform_error(PlatformFault::kCancelled, "interrupted"));
   }
   return ProgramEnd{end.exit_code, end.reason == ChildEnd::Reason::kTimeout, std::move(end.output)};
+}
+
+}  // namespace
+
+Result<ProgramEnd> run_confined(const ConfinedProgram& program, const ProgramLimits& limits,
+                                const std::function<bool()>& cancelled) {
+  bool denied = false;
+  if (::geteuid() == 0) {
+    auto end = run_as(true, program, limits, cancelled, denied);
+    if (end || !denied) return end;
+  }
+  // The program is in a folder that only its owner may enter.
+  return run_as(false, program, limits, cancelled, denied);
 }
 
 }  // namespace tapml

@@ -31,8 +31,9 @@ struct ProgramEnd {
 
 // Runs a program in a new folder, which is removed afterwards, with an empty standard input and
 // nothing of this process's environment. It can write only into this folder, has no network, cannot
-// start processes, and cannot signal or trace another; under the superuser it runs as a user of its
-// own, else it can read what this user can. (Landlock, seccomp, resource limits.) PlatformError:
+// start processes, and cannot signal or trace another. Under the superuser it runs as a user of its
+// own, if that may run the program; else it can read what this user can. (Landlock, seccomp,
+// resource limits.) PlatformError:
 // kAbsent if the program cannot be started, or if this system cannot confine it; kCancelled once
 // `cancelled`, which is polled and may be empty, returns true. UserError for a folder that cannot
 // be made.

@@ -90,6 +90,11 @@ void SystemCallFilter::hide(long number) {
   add(failing(ENOSYS));
 }
 
+void SystemCallFilter::hide_after(long number) {
+  add(jump(BPF_JGT, static_cast<uint32_t>(number), 0, 1));
+  add(failing(ENOSYS));
+}
+
 bool SystemCallFilter::install() noexcept {
   const auto self = static_cast<uint32_t>(::getpid());
   for (const size_t one : own_numbers_) statements_[one].k = self;

@@ -24,6 +24,8 @@ class SystemCallFilter {
   void only_with(long number, uint32_t bits);
   // The call fails with ENOSYS, so that programs use an older one in its place.
   void hide(long number);
+  // The same for all calls after this one, in the order in which systems get new ones.
+  void hide_after(long number);
 
   // Puts the filter on this process, permanently; it must have no_new_privs. Async-signal-safe.
   // False, with errno, if the system has no such filters.

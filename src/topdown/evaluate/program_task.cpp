@@ -167,9 +167,10 @@ Result<ProgramOutcome> ProgramRunner::run(const ProgramTask& task, const std::st
   const std::string text = task.begin + code + "\n" + task.setup + "\n" + task.tests +
                            "\nimport os as tapml_os\ntapml_os.write(1, b\"\\n" + kEndMark +
                            "\\n\")\n";
-  TAPML_ASSIGN(const ProgramEnd end, run_confined({.arguments = {python_, "-I", "-B", "program.py"},
-                                                   .files = {{"program.py", text}}},
-                                                  limits_, cancelled_));
+  TAPML_ASSIGN(const ProgramEnd end,
+               run_confined({.arguments = {python_, "-I", "-B", "-u", "program.py"},
+                             .files = {{"program.py", text}}},
+                            limits_, cancelled_));
   const std::string_view output = trim(end.output);
   ProgramOutcome outcome;
   outcome.passed = end.exit_code == 0 && !end.timed_out && output.ends_with(kEndMark);
