@@ -69,8 +69,9 @@ TEST_P(MaskedRow, IsThatOfTheChosenLanes) {
     if (HasFailure()) return;
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < w; ++j) {
-        const double expected = j < first ? 0 : static_cast<double>(j * h + i / d + 1);
-        ASSERT_EQ(arguments[2].at_f64(i * w + j), expected) << first << ": " << i << ", " << j;
+        const int64_t expected = j < first ? 0 : j * h + i / d + 1;
+        ASSERT_EQ(arguments[2].at_f64(i * w + j), static_cast<double>(expected))
+            << first << ": " << i << ", " << j;
       }
     }
   }
@@ -111,8 +112,8 @@ TEST(MaskedAddress, OfItemsIsThatOfTheChosenLanes) {
     device.run(0, arguments, {n, p, d});
     if (HasFailure()) return;
     for (int64_t i = 0; i < n; ++i) {
-      const double expected = i < first ? 0 : static_cast<double>(p / d * n + i + 1);
-      ASSERT_EQ(arguments[2].at_f64(i), expected) << first << ": " << i;
+      const int64_t expected = i < first ? 0 : p / d * n + i + 1;
+      ASSERT_EQ(arguments[2].at_f64(i), static_cast<double>(expected)) << first << ": " << i;
     }
   }
 }

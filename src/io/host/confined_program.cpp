@@ -273,6 +273,7 @@ Result<ProgramEnd> run_as(bool own_user, const ConfinedProgram& program,
   const Descriptor report_end(report.first);
   Descriptor child_report(report.second);
   const Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (input.get() < 0) return fail(cannot_confine("/dev/null", errno));
   prepared.input = input.get();
   prepared.output = child_output.get();
   prepared.report = child_report.get();
