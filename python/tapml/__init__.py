@@ -26,7 +26,7 @@ from ._tapml import (
     Culprit, Embedder, Engine, Executable, Function, FunctionType, Generation, GraphBuilder, GraphFunction,
     GroupValue, LanguageModel, LayerStep, Library, Localization, Migration, Migrations,
     MigrationStep, Module, OperatorCall, Pattern, PatternBuilder, Replayer, Rewriter, Session,
-    Snapshot, Suite, SuiteCall, SuiteGroup, SuiteKernel, Tensor, Value, ValueType, Var, Verdict,
+    Snapshot, Speculation, Suite, SuiteCall, SuiteGroup, SuiteKernel, Tensor, Value, ValueType, Var, Verdict,
 )
 from .errors import (
     AbsentError, CancelledError, ClosedError, CompileError, CrashError, Error, InternalError,
@@ -47,7 +47,7 @@ __all__ = [
     "Generation", "GraphBuilder", "GraphFunction", "ImportCheck", "ImportDifference",
     "ImportMismatchError", "InternalError", "KernelProfile", "LanguageModel", "LayerStep", "Library", "LimitError",
     "Localization", "LostError", "Migration", "MigrationStep", "Migrations", "Module",
-    "OperatorCall", "OutOfMemoryError", "Pass", "Pattern", "PatternBuilder", "PlatformError", "Profile", "ProtocolError", "Replay", "Replayer", "Rewriter", "Session", "Snapshot",
+    "OperatorCall", "OutOfMemoryError", "Pass", "Pattern", "PatternBuilder", "PlatformError", "Profile", "ProtocolError", "Replay", "Replayer", "Rewriter", "Session", "Snapshot", "Speculation",
     "Suite", "GroupValue", "SuiteCall", "SuiteGroup", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped",
     "UnauthorizedError", "UserError", "Value", "ValueType", "Var", "Verdict", "Warning", "WrittenProgram", "allocate",
