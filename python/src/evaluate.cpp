@@ -8,7 +8,6 @@
 #include "language_model.h"
 #include "progress.h"
 #include "session.h"
-#include "topdown/evaluate/evaluate.h"
 #include "topdown/results/result_json.h"
 
 namespace tapml::python {
@@ -27,6 +26,7 @@ std::vector<std::string> evaluate(const py::object& given, const py::list& devic
   command.model = model_options_of(language_model_of(given, where), cache);
   command.tasks = file;
   command.tasks_text = text;
+  command.reference_index = reference;
   command.programs.max_tokens = max_tokens;
   command.programs.chat = chat;
   command.programs.python = python;
@@ -49,10 +49,7 @@ std::vector<std::string> evaluate(const py::object& given, const py::list& devic
   return reporter.run([&] {
     topdown::Evaluated evaluated = app::evaluate(command, hooks);
     std::vector<std::string> documents;
-    for (topdown::Evaluation& one : evaluated.evaluations) {
-      if (reference) {
-        one.comparison = topdown::compare_evaluations(one, evaluated.evaluations.at(*reference));
-      }
+    for (const topdown::Evaluation& one : evaluated.evaluations) {
       documents.push_back(topdown::evaluation_json(one).dump());
     }
     return documents;

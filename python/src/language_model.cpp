@@ -110,9 +110,9 @@ Proposing proposing_of(const Engine& engine, const py::object& draft, int64_t lo
   return made;
 }
 
-// Waits for an engine that another thread uses; an interrupt ends the wait.
-std::unique_lock<std::timed_mutex> lock_engine(Engine::State& state) {
-  std::unique_lock<std::timed_mutex> busy(state.busy, std::defer_lock);
+// Waits for an engine or embedder that another thread uses; an interrupt ends the wait.
+std::unique_lock<std::timed_mutex> lock_busy(std::timed_mutex& mutex) {
+  std::unique_lock<std::timed_mutex> busy(mutex, std::defer_lock);
   while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
   return busy;
 }
@@ -222,8 +222,8 @@ std::unique_ptr<Generated> generate(const Engine& engine, const std::string& pro
     // In one order, whichever engine is the draft.
     Engine::State *first = state.get(), *second = proposing.draft.get();
     if (second && second < first) std::swap(first, second);
-    const auto busy = lock_engine(*first);
-    const auto busy_too = second ? lock_engine(*second) : std::unique_lock<std::timed_mutex>();
+    const auto busy = lock_busy(first->busy);
+    const auto busy_too = second ? lock_busy(second->busy) : std::unique_lock<std::timed_mutex>();
     std::unique_ptr<llm::Speculation> speculation;
     if (proposing.is_on()) speculation = proposing.speculation(model, *state->engine);
     options.speculation = speculation.get();
@@ -278,8 +278,7 @@ py::object embed(const Embedder& embedder, const std::vector<TextOrTokens>& text
       tokens.push_back(text ? unwrap(model.tokenizer.encode(*text))
                             : std::get<std::vector<int32_t>>(one));
     }
-    std::unique_lock<std::timed_mutex> busy(state->busy, std::defer_lock);
-    while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
+    const auto busy = lock_busy(state->busy);
     runtime::VirtualMachine& vm = state->embedder->vm();
     vm.set_interrupt(&interrupt_of_this_thread());
     auto made = state->embedder->embed(tokens);

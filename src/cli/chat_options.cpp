@@ -16,6 +16,16 @@ void add_options(CLI::App& command, app::ChatOptions& options) {
                      "JSON object of further variables of the chat template");
 }
 
+void refuse_chat_options(const app::ChatOptions& options) {
+  for (const auto& [name, value] :
+       {std::pair{"--system", options.system}, std::pair{"--chat-template", options.template_file},
+        std::pair{"--chat-variables", options.variables}}) {
+    if (value.empty()) continue;
+    throw_user(name + std::string(" goes with --chat only"), name, "--chat", "no --chat",
+               "add --chat, or leave it out");
+  }
+}
+
 void refuse_inputs(const app::TextInputOptions& inputs, const std::string& hint) {
   for (const auto& [name, given] : {std::pair{"--features", !inputs.features.file.empty()},
                                     std::pair{"--audio", !inputs.features.audio.empty()},

@@ -13,6 +13,8 @@
 namespace tapml::cli {
 
 void add_options(CLI::App& command, app::ChatOptions& options);  // --system, --chat-template, ...
+// UserError for one of these options, which need --chat.
+void refuse_chat_options(const app::ChatOptions& options);
 // UserError for inputs besides texts, for commands that have texts only: what else a model reads
 // has a place in one text. `hint` says which command takes them.
 void refuse_inputs(const app::TextInputOptions& inputs, const std::string& hint);

@@ -174,6 +174,7 @@ void add_eval(Registration registration) {
   add_options(*app, command->model.libraries);
   add_options(*app, command->model.remote);
   set_runner(*app, registration, [command, targets, seconds, registration] {
+    if (!command->programs.chat) refuse_chat_options(command->chat);
     command->programs.limits.time = std::chrono::seconds(*seconds);
     for (const std::string& target : *targets) {
       command->targets.push_back(

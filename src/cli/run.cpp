@@ -87,19 +87,8 @@ Json messages_of(const RunOptions& options, const std::string& prompt) {
   return messages;
 }
 
-void check_chat_options(const RunOptions& options) {
-  if (options.is_chat) return;
-  for (const auto& [name, value] : {std::pair{"--system", options.chat.system},
-                                    std::pair{"--chat-template", options.chat.template_file},
-                                    std::pair{"--chat-variables", options.chat.variables}}) {
-    if (value.empty()) continue;
-    throw_user(name + std::string(" goes with --chat only"), name, "--chat", "no --chat",
-               "add --chat, or leave it out");
-  }
-}
-
 int run(RunOptions options, const Output& output) {
-  check_chat_options(options);
+  if (!options.is_chat) refuse_chat_options(options.chat);
   unwrap(llm::check_sampler_options(options.sampler));
   if (options.max_tokens < 0) {
     throw_user("the number of tokens is negative", "--max-tokens", "0 or more",

@@ -162,6 +162,8 @@ TEST(Eval, ProgramsThatCannotRunAreRefused) {
   refused({"--python", "true"}, 2, {"no Python 3"});
   refused({"--max-tokens", "0"}, 2, {"--max-tokens", "1 or more"});
   refused({"--program-seconds", "0"}, 2, {"--program-seconds", "1 to 3600"});
+  refused({"--unquantized", "--quantize", "q4f32"}, 2, {"--unquantized", "no scored tokens"});
+  refused({"--system", "Be brief"}, 2, {"--system", "--chat only"});
   refused({"--chat"}, 2, {"no chat template", "--chat-template"});
   testing::expect_failure({"eval", testing::kDemoModel, "--tasks", kTasks, "--chat"}, 2,
                           {"no task is a program"});

@@ -473,6 +473,10 @@ def test_evaluation(demo, cpu, opencl, tmp_path):
     assert writer.correct == 1 and writer.kinds["program"].nll is None and writer.nll is None
     program = writer.results[0].program
     assert len(program.tokens) == 5 and program.message == "" and program.differs_at is None
+    with tapml.null() as nothing:
+        one, other = tapml.evaluate(demo, [nothing, cpu], tasks, reference=cpu, max_tokens=3)
+    assert one.results[0].program.differs_at == 0 and one.results[0].program.margin == 0
+    assert other.results[0].program.differs_at is None and other.passed
     with pytest.raises(tapml.AbsentError, match="no-such-python"):
         tapml.evaluate(demo, cpu, tasks, python="no-such-python")
     tasks.write_text('{"kind": "guess"}\n')

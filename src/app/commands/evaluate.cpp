@@ -63,22 +63,38 @@ class EvaluationRun {
     result_.reference = command_.reference;
     result_.evaluations.resize(platforms.size());
     // The reference goes first, because programs are compared with its.
-    const auto reference = std::ranges::find(platforms, command_.reference,
-                                             [](const auto& one) { return one.target.text; });
-    const size_t first = reference == platforms.end() ? 0 : reference - platforms.begin();
+    const std::optional<size_t> reference = reference_of(platforms);
+    const size_t first = reference.value_or(0);
     result_.evaluations[first] = evaluate_on(platforms[first], nullptr);
     for (size_t i = 0; i < platforms.size(); ++i) {
       if (i == first) continue;
-      result_.evaluations[i] = evaluate_on(
-          platforms[i], reference == platforms.end() ? nullptr : &result_.evaluations[first]);
+      result_.evaluations[i] =
+          evaluate_on(platforms[i], reference ? &result_.evaluations[first] : nullptr);
     }
-    if (!command_.reference.empty()) compare();
+    if (reference) {
+      for (Evaluation& one : result_.evaluations) {
+        one.comparison = topdown::compare_evaluations(one, result_.evaluations[first]);
+      }
+    }
     if (command_.unquantized && result_.passed()) result_.cost = cost_on(platforms[0]);
     return std::move(result_);
   }
 
  private:
+  std::optional<size_t> reference_of(const std::vector<PlatformChoice>& platforms) const {
+    if (command_.reference_index || command_.reference.empty()) return command_.reference_index;
+    return std::ranges::find(platforms, command_.reference,
+                             [](const auto& one) { return one.target.text; }) -
+           platforms.begin();
+  }
+
   void prepare_programs() {
+    const bool all = std::ranges::all_of(
+        tasks_, [](const auto& task) { return task.kind == topdown::TaskKind::kProgram; });
+    if (command_.unquantized && all) {
+      throw_user("programs have no scored tokens, which --unquantized compares", "--unquantized",
+                 "a file with tasks of another kind too", command_.tasks);
+    }
     const bool any = std::ranges::any_of(
         tasks_, [](const auto& task) { return task.kind == topdown::TaskKind::kProgram; });
     const topdown::ProgramOptions& options = command_.programs;
@@ -174,14 +190,6 @@ class EvaluationRun {
       error.message = "the task has an embedding that is not before its scored tokens";
       error.where = command_.tasks + ":" + std::to_string(task.task.line);
       throw_error(std::move(error));
-    }
-  }
-
-  void compare() {
-    const auto reference =
-        std::ranges::find(result_.evaluations, command_.reference, &Evaluation::target);
-    for (Evaluation& one : result_.evaluations) {
-      one.comparison = topdown::compare_evaluations(one, *reference);
     }
   }
 

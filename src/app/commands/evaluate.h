@@ -15,6 +15,7 @@ struct EvaluateCommand {
   std::string tasks;                      // a file (docs/cli.md, eval)
   std::optional<std::string> tasks_text;  // its content, if the caller has it
   std::string reference;                  // target that the others are compared with; empty: none
+  std::optional<size_t> reference_index;  // the same as one of `targets`, which may be equal
   bool unquantized = false;               // compares the quantized model with the original one
   topdown::ProgramOptions programs;       // for tasks that are programs
   ChatOptions chat;                       // with programs.chat

@@ -12,6 +12,7 @@
 #include "codegen/lower/data.h"
 #include "codegen/lower/index_signs.h"
 #include "ir/exceptions.h"
+#include "ir/queries.h"
 #include "tir/queries.h"
 #include "tir/visit.h"
 
@@ -412,12 +413,6 @@ class Emitter {
       }
     }
     return all;
-  }
-
-  static bool uses_any(const PrimExpr& e, const std::set<const ExprNode*>& variables) {
-    bool uses = false;
-    visit_expr(e, [&](const PrimExpr& part) { uses |= variables.contains(part.get()); });
-    return uses;
   }
 
   bool divides_indices(const PrimExpr& e) const {

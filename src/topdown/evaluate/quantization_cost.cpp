@@ -41,6 +41,7 @@ QuantizationCost quantization_cost(llm::Engine& plain, llm::Engine& quantized,
   };
   for (size_t t = 0; t < tasks.size(); ++t) {
     if (before) before(t);
+    if (tasks[t].task.kind == TaskKind::kProgram) continue;  // has no scored tokens
     const ScoredText& text = tasks[t].texts.at(tasks[t].task.answer);
     const HostTensor own = logits_of(plain, text), other = logits_of(quantized, text);
     cost.nll += score_text(own, text).nll;
