@@ -135,6 +135,9 @@ class ExprChecker {
       case IntrinsicDomain::kNumber:
         if (operand == DType::kBool) return fail(e, "requires number operands");
         break;
+      case IntrinsicDomain::kWord:
+        if (operand != DType::kI32) return fail(e, "requires i32 operands");
+        break;
       case IntrinsicDomain::kAny:
         break;
     }

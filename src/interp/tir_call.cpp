@@ -106,6 +106,18 @@ IntPtr ExprCompiler::integer_call(const PrimExpr& expr) {
       return std::popcount(bits == 64 ? value : value & ((uint64_t{1} << bits) - 1));
     });
   }
+  if (name == "dot4") {
+    return make_int_code([a = integer(first), b = integer(expr.operand(1)),
+                          c = integer(expr.operand(2))](Frame& frame) -> int64_t {
+      const auto x = static_cast<uint64_t>(a->run(frame));
+      const auto y = static_cast<uint64_t>(b->run(frame));
+      int64_t sum = c->run(frame);
+      for (int shift = 0; shift < 32; shift += 8) {
+        sum += static_cast<int64_t>(x >> shift & 255) * static_cast<int8_t>(y >> shift & 255);
+      }
+      return wrap_integer(DType::kI32, sum);
+    });
+  }
   if (expr->operands.size() != 2) unsupported(expr);
   auto binary = [&](auto f) {
     return int_binary(dtype, integer(first), integer(expr.operand(1)), f);

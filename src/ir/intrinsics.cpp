@@ -7,6 +7,7 @@ namespace {
 constexpr auto kInteger = IntrinsicDomain::kInteger;
 constexpr auto kBits = IntrinsicDomain::kBits;
 constexpr auto kNumber = IntrinsicDomain::kNumber;
+constexpr auto kWord = IntrinsicDomain::kWord;
 constexpr auto kFloat = IntrinsicDomain::kFloat;
 
 constexpr IntrinsicInfo kTable[] = {
@@ -49,6 +50,8 @@ constexpr IntrinsicInfo kTable[] = {
     {"trunc_mod", 2, false, "remainder with the sign of x; 0 where y is 0", kInteger},
     {"mul_high", 2, false, "upper half of the exact product", kInteger},
     {"popcount", 1, false, "number of bits that are set", kInteger},
+    {"dot4", 3, false,
+     "c plus the products of the four unsigned bytes of a with the signed ones of b; wraps", kWord},
     {"bit_and", 2, false, "bitwise and", kBits},
     {"bit_or", 2, false, "bitwise or", kBits},
     {"bit_xor", 2, false, "bitwise exclusive or", kBits},
@@ -65,6 +68,19 @@ const IntrinsicInfo* find_intrinsic(std::string_view name) {
     if (name == info.name) return &info;
   }
   return nullptr;
+}
+
+PrimExpr expanded_dot4(const PrimExpr& call) {
+  const auto word = [](int64_t value) { return make_int(value, DType::kI32); };
+  const Var a = make_var("a", DType::kI32), b = make_var("b", DType::kI32);
+  PrimExpr sum = call.operand(2);
+  for (int64_t shift = 0; shift < 32; shift += 8) {
+    const PrimExpr high = make_call("shift_right", DType::kI32, {a, word(shift)});
+    const PrimExpr low = make_call("shift_left", DType::kI32, {b, word(24 - shift)});
+    sum = sum + make_call("bit_and", DType::kI32, {high, word(255)}) *
+                    make_call("shift_right", DType::kI32, {low, word(24)});
+  }
+  return let(a, call.operand(0), let(b, call.operand(1), sum));
 }
 
 }  // namespace tapml

@@ -24,6 +24,8 @@
 #include <span>
 #include <string_view>
 
+#include "ir/expr.h"
+
 namespace tapml {
 
 // What the operands may be; all operands have one dtype.
@@ -32,6 +34,7 @@ enum class IntrinsicDomain : unsigned char {
   kInteger,  // signed and unsigned
   kBits,     // integers and bool
   kNumber,   // floats and integers
+  kWord,     // i32 alone
   kAny,
 };
 
@@ -60,8 +63,12 @@ struct IntrinsicInfo {
 // numbers:   abs sign
 // integers:  shift_left shift_right trunc_div trunc_mod mul_high popcount
 // bits:      bit_and bit_or bit_xor bit_not (bool too)
+// words:     dot4
 // any:       reinterpret
 std::span<const IntrinsicInfo> intrinsic_table();
 const IntrinsicInfo* find_intrinsic(std::string_view name);
+
+// A call of dot4 by shifts, products and sums, for languages without such a function.
+PrimExpr expanded_dot4(const PrimExpr& call);
 
 }  // namespace tapml

@@ -211,6 +211,14 @@ TEST_P(IntegerSemantics, AgreeWithTheInterpreter) {
     program.add("shift_left(a[i], " + type + "(3))", dtype);
     program.add("shift_right(a[i], " + type + "(" + std::to_string(dtype_bits(dtype)) + "))",
                 dtype);
+    if (dtype == DType::kI32) {
+      // Bytes of any value, and bytes that are known to be small, for which there are other
+      // instructions.
+      program.add("dot4(a[i], b[i], a[i])", dtype);
+      program.add("dot4(bit_and(shift_right(a[i], i32(4)), i32(252645135)), b[i], b[i])", dtype);
+      program.add("dot4(bit_and(a[i], i32(2139062143)), b[i], i32(0))", dtype);
+      program.add("dot4(a[i], b[0], i32(0))", dtype);
+    }
     if (is_signed_integer(dtype)) {
       program.add("a[i] // " + type + "(-1)", dtype);
       program.add("a[i] % " + type + "(-5)", dtype);

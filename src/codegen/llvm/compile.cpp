@@ -10,7 +10,11 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
 
+#include "codegen/llvm/byte_dot.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/native.h"
 #include "codegen/llvm/target_machine.h"
@@ -65,6 +69,17 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, cgscc, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  if (!lower_byte_dots(module, machine)) return;
+  // What is equal for several rows or steps is computed once.
+  llvm::FunctionPassManager clean;
+  clean.addPass(llvm::InstCombinePass());
+  clean.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  clean.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                      /*UseMemorySSA=*/true));
+  modules.clear();
+  llvm::ModulePassManager all;
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(clean)));
+  all.run(module, modules);
 }
 
 }  // namespace

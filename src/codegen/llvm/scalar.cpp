@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "codegen/llvm/byte_dot.h"
 #include "ir/exceptions.h"
 
 namespace tapml::codegen {
@@ -369,6 +370,7 @@ llvm::Value* ScalarOps::int_call(const std::string& name, const std::vector<llvm
     return builder_.CreateTrunc(builder_.CreateLShr(product, bits), a->getType());
   }
   if (name == "popcount") return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a);
+  if (name == "dot4") return call_byte_dot(builder_, args);
   if (name == "bit_and") return builder_.CreateAnd(a, args[1]);
   if (name == "bit_or") return builder_.CreateOr(a, args[1]);
   if (name == "bit_xor") return builder_.CreateXor(a, args[1]);

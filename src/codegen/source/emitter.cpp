@@ -558,6 +558,7 @@ class FunctionEmitter : private CodeText {
   }
 
   std::string call(const PrimExpr& e) {
+    if (e->name == "dot4") return expr(expanded_dot4(e));
     std::vector<std::string> args;
     const bool adds = e->name == "fma";
     for (size_t i = 0; i < e->operands.size(); ++i) {
