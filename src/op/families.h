@@ -17,6 +17,7 @@ std::span<const OperatorInfo> logic_operators();
 std::span<const OperatorInfo> matmul_operators();
 std::span<const OperatorInfo> gather_matmul_operators();
 std::span<const OperatorInfo> quantization_operators();
+std::span<const OperatorInfo> quantize_operators();
 std::span<const OperatorInfo> einsum_operators();
 std::span<const OperatorInfo> convolution_operators();
 std::span<const OperatorInfo> pooling_operators();

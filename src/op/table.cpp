@@ -8,17 +8,17 @@ namespace {
 
 // In the order of docs/operators.md.
 constexpr std::span<const OperatorInfo> (*kFamilies[])() = {
-    unary_math_operators,    activation_operators, rounding_operators,
-    cast_operators,          arithmetic_operators, predicate_operators,
-    logic_operators,         matmul_operators,     gather_matmul_operators,
-    quantization_operators,  einsum_operators,     convolution_operators,
-    pooling_operators,       resize_operators,     reduction_operators,
-    statistics_operators,    scan_operators,       softmax_operators,
-    normalization_operators, layout_operators,     arrange_operators,
-    join_operators,          region_operators,     indexing_operators,
-    scatter_operators,       sorting_operators,    selection_operators,
-    position_operators,      attention_operators,  full_attention_operators,
-    creation_operators,
+    unary_math_operators,     activation_operators,    rounding_operators,
+    cast_operators,           arithmetic_operators,    predicate_operators,
+    logic_operators,          matmul_operators,        gather_matmul_operators,
+    quantization_operators,   quantize_operators,      einsum_operators,
+    convolution_operators,    pooling_operators,       resize_operators,
+    reduction_operators,      statistics_operators,    scan_operators,
+    softmax_operators,        normalization_operators, layout_operators,
+    arrange_operators,        join_operators,          region_operators,
+    indexing_operators,       scatter_operators,       sorting_operators,
+    selection_operators,      position_operators,      attention_operators,
+    full_attention_operators, creation_operators,
 };
 
 }  // namespace

@@ -73,6 +73,22 @@ def float_cases():
                        {"group": group, "dtype": DType(name), "format": form}, [name])
 
 
+def activation_cases():
+    for dtype, group, shape in ((torch.float32, 32, (3, 64)), (torch.float16, 16, (2, 2, 32)),
+                                (torch.bfloat16, 1, (5,)), (torch.float32, 3, (4, 9)),
+                                (torch.float32, 32, (0, 32))):
+        x = torch.randn(shape, dtype=torch.float64).to(dtype)
+        if x.dim() == 2 and x.numel():  # a group of zeros, and one too small to count
+            x[0, :group] = 0
+            x[1, :group] = 2.0**-101
+        groups = x.double().unflatten(-1, (-1, group))
+        peak = groups.abs().amax(-1, keepdim=True)
+        scales = torch.where(peak < 2.0**-100, 0, peak / 127)
+        quantized = torch.where(scales == 0, 0, (groups / scales).round())
+        yield Case("quantize", [x], [quantized.flatten(-2).to(torch.int8), scales.squeeze(-1)],
+                   {"group": group}, ["i8", "f32"])
+
+
 def cases():
     for dtype, group, shape in ((torch.float32, 32, (3, 32)), (torch.float16, 32, (2, 3, 16)),
                                 (torch.bfloat16, 2, (4, 5)), (torch.float64, 1, (3,)),
@@ -87,3 +103,4 @@ def cases():
     yield from affine_cases()
     yield from table_cases()
     yield from float_cases()
+    yield from activation_cases()

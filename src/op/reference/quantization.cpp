@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -79,8 +80,9 @@ class DequantizedElements final : public ComputedElements {
     return group;
   }
 
-  // The part of an element of a level; of another one, too, if it is not known.
-  double part(double level, const Group& group, bool is_known) const {
+  // The part of an element whose level is known to be within a bound. Rounding turned an uncertain
+  // level of activations one way or the other at random.
+  double part(double level, const Group& group, double bound) const {
     const double factor = weights_->factor(level);
     double value = factor * group.scale;
     Error error = scaled(factor, group.of_scale);
@@ -96,7 +98,13 @@ class DequantizedElements final : public ComputedElements {
       error.variance += group.of_minimum.variance;
       add_rounding();
     }
-    if (!is_known) error = Error::within(kInfinity);
+    if (bound > 0 && weights_->values.empty()) {
+      const double reach = scaled(std::fabs(group.scale) + group.of_scale.bound, bound);
+      error.bound += reach;
+      error.variance += reach * reach;
+    } else if (bound > 0) {
+      error = Error::within(kInfinity);
+    }
     const Element element = stored(storage_, value, error);
     switch (kPart) {
       case Part::kValue:
@@ -117,8 +125,8 @@ class DequantizedElements final : public ComputedElements {
       double levels[kLongestRun];
       weights_->packed.values.read(first, 1, count, levels, 1);
       for (size_t i = 0; i < count; ++i) {
-        const bool is_known = all_known_ || weights_->packed.bound[first + i] == 0;
-        to[i * to_stride] = part(levels[i], group, is_known);
+        to[i * to_stride] =
+            part(levels[i], group, all_known_ ? 0 : weights_->packed.bound[first + i]);
       }
       return;
     }
@@ -133,14 +141,14 @@ class DequantizedElements final : public ComputedElements {
     if (all_known_ && count > kLevels) {
       double parts[kLevels];
       for (size_t level = 0; level < kLevels; ++level) {
-        parts[level] = part(static_cast<double>(level) - zero, group, true);
+        parts[level] = part(static_cast<double>(level) - zero, group, 0);
       }
       for (size_t i = 0; i < count; ++i) to[i * to_stride] = parts[level_at(i)];
       return;
     }
     for (size_t i = 0; i < count; ++i) {
-      const bool is_known = weights_->packed.bound[(first + i) / 2] == 0;
-      to[i * to_stride] = part(static_cast<double>(level_at(i)) - zero, group, is_known);
+      const double bound = weights_->packed.bound[(first + i) / 2] == 0 ? 0 : kInfinity;
+      to[i * to_stride] = part(static_cast<double>(level_at(i)) - zero, group, bound);
     }
   }
 
@@ -179,6 +187,50 @@ void dequantize(const AttrMap& attrs, Args args, Outputs outputs) {
   QuantizedWeights weights = weights_of(attrs, args, outputs[0].dtype);
   if (args.size() > 2) weights.minimums = *args[2].tensor;
   expand(std::move(weights), outputs[0]);
+}
+
+void quantize(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor& x = *args[0].tensor;
+  RefTensor &levels = outputs[0], &scales = outputs[1];
+  const auto group = static_cast<size_t>(attr_or<int64_t>(attrs, "group", 32));
+  const double unit = compute_unit(DType::kF32), factor = division_factor(scales);
+  for (size_t g = 0; g < scales.values.size(); ++g) {
+    // The largest magnitude is between the largest of the lower ends and that of the upper ones.
+    double peak = 0, lower = 0, upper = 0;
+    bool is_number = true;
+    for (size_t i = g * group; i < (g + 1) * group; ++i) {
+      const double magnitude = std::fabs(x.values[i]);
+      is_number = is_number && !std::isnan(magnitude);
+      peak = std::max(peak, magnitude);
+      lower = std::max(lower, magnitude - x.bound[i]);
+      upper = std::max(upper, magnitude + x.bound[i]);
+    }
+    if (!is_number) peak = std::numeric_limits<double>::quiet_NaN();
+    const bool is_tiny = peak < kLeastPeak, is_open = std::isnan(upper) || std::isinf(upper);
+    const bool is_certain = is_tiny ? upper < kLeastPeak : lower >= kLeastPeak;
+    const double scale = is_tiny ? 0 : peak / kLargestLevel;
+    Error error =
+        Error::within(std::max(upper - peak, peak - lower) / kLargestLevel + factor * unit * scale);
+    if (!std::isfinite(peak) || is_tiny) error = {};
+    if (!is_certain && std::isfinite(peak)) error = Error::within(upper / kLargestLevel);
+    put(scales, g, scale, is_open && std::isfinite(peak) ? Error::within(kInfinity) : error);
+    for (size_t i = g * group; i < (g + 1) * group; ++i) {
+      if (is_tiny || !std::isfinite(peak)) {
+        put_integer(levels, i, 0, is_certain || !std::isfinite(peak) ? 0 : kLargestLevel);
+        continue;
+      }
+      const double share = x.values[i] / scale;
+      const double doubt = (x.bound[i] + std::fabs(share) * error.bound) / (scale - error.bound) +
+                           2 * factor * unit * std::fabs(share);
+      const auto level_of = [](double value) {
+        return std::clamp(std::nearbyint(value), -kLargestLevel, kLargestLevel);
+      };
+      const double level = level_of(share);
+      double bound = std::max(level_of(share + doubt) - level, level - level_of(share - doubt));
+      if (!is_certain || scale <= error.bound || std::isnan(bound)) bound = 2 * kLargestLevel;
+      put_integer(levels, i, static_cast<int64_t>(level), bound);
+    }
+  }
 }
 
 void dequantize_float(const AttrMap& attrs, Args args, Outputs outputs) {

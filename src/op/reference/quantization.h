@@ -8,10 +8,16 @@ namespace tapml::op {
 // The nibble that represents 0 where groups have no minimum.
 inline constexpr int64_t kQuantizedZero = 8;
 
+// Levels of quantized activations are within -127 .. 127; groups without an element of at least
+// 2^-100 are zeros, so that no scale is subnormal.
+inline constexpr double kLargestLevel = 127;
+inline constexpr double kLeastPeak = 0x1p-100;
+
 namespace reference {
 
 // Of dequantize and, with minimums, of dequantize_affine.
 void dequantize(const AttrMap& attrs, Args args, Outputs outputs);
+void quantize(const AttrMap& attrs, Args args, Outputs outputs);
 void dequantize_float(const AttrMap& attrs, Args args, Outputs outputs);
 void dequantize_table(const AttrMap& attrs, Args args, Outputs outputs);
 
