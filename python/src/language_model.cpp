@@ -404,16 +404,19 @@ UserError for a text without tokens or with more than the model's context, and f
           "load",
           [](const Path& folder, const std::string& quantize, const std::string& activations,
              const std::string& kv_cache, const std::string& accumulation,
-             const py::object& features, const py::object& embeddings, const std::string& pooling,
+             const std::string& quantize_activations, const py::object& features,
+             const py::object& embeddings, const std::string& pooling,
              std::optional<bool> normalize) {
             const char* normalized = !normalize ? "" : *normalize ? "yes" : "no";
             return load_model(folder,
-                              {quantize, activations, kv_cache, accumulation, pooling, normalized},
+                              {quantize, activations, kv_cache, accumulation, quantize_activations,
+                               pooling, normalized},
                               {features_of(features, "LanguageModel.load(features=...)"),
                                embeddings_of(embeddings, "LanguageModel.load(embeddings=...)")});
           },
           py::arg("folder"), py::kw_only(), py::arg("quantize") = "", py::arg("activations") = "",
-          py::arg("kv_cache") = "", py::arg("accumulation") = "", py::arg("features") = py::none(),
+          py::arg("kv_cache") = "", py::arg("accumulation") = "",
+          py::arg("quantize_activations") = "", py::arg("features") = py::none(),
           py::arg("embeddings") = py::none(), py::arg("pooling") = "",
           py::arg("normalize") = py::none(), R"doc(
 Reads config.json, the weights (mapped, not copied) and tokenizer.json.
@@ -421,7 +424,8 @@ Reads config.json, the weights (mapped, not copied) and tokenizer.json.
 ``quantize`` (``"q4f32"``, ``"q4f16"``) keeps the weights of linear layers as integers of four bits
 (docs/quantization.md). ``activations`` and ``kv_cache`` are the dtypes in which the model computes
 and keeps its cache: ``"f32"``, ``"f16"`` or ``"bf16"``. ``accumulation="f16"`` allows linear layers
-to keep their sums in f16, with activations in f16. ``features`` is what the encoder of a
+to keep their sums in f16, with activations in f16. ``quantize_activations="int8"`` quantizes what
+linear layers with quantized weights read, in the groups of the weights. ``features`` is what the encoder of a
 model reads before each text: an array ``[m, ...]``, or a file of one (.npy, .npz, safetensors);
 commands in reports repeat only a file. ``embeddings`` take the place of tokens in each text: pairs
 of an array ``[m, d]``, or a file of one, and the position in the text of its first row.

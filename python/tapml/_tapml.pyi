@@ -246,7 +246,7 @@ class LanguageModel:
     @staticmethod
     def load(folder: Union[str, "os.PathLike[str]"], *, quantize: str = "",
              activations: str = "", kv_cache: str = "", accumulation: str = "",
-             features: Any = None,
+             quantize_activations: str = "", features: Any = None,
              embeddings: Optional[Sequence[tuple[Any, int]]] = None, pooling: str = "",
              normalize: Optional[bool] = None) -> "LanguageModel": ...
     @property

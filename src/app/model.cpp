@@ -55,7 +55,9 @@ void refuse_changes(const PatternOptions& patterns, const ModelFormat& format,
   for (const auto& [option, value] :
        {std::pair{"--patterns", patterns.file}, std::pair{"--quantize", format.quantize},
         std::pair{"--activations", format.activations}, std::pair{"--kv-cache", format.kv_cache},
-        std::pair{"--accumulation", format.accumulation}, std::pair{"--pooling", format.pooling},
+        std::pair{"--accumulation", format.accumulation},
+        std::pair{"--quantize-activations", format.quantize_activations},
+        std::pair{"--pooling", format.pooling},
         std::pair{"--normalize", format.normalize}}) {
     if (value.empty()) continue;
     throw_user(option + std::string(" goes with a model directory only"), option,
@@ -135,7 +137,8 @@ const models::Quantization* find_quantization(const std::string& name) {
 }
 
 models::Precision precision_of(const ModelFormat& format) {
-  return models::parse_precision(format.activations, format.kv_cache, format.accumulation);
+  return models::parse_precision(format.activations, format.kv_cache, format.accumulation,
+                                 format.quantize_activations);
 }
 
 frontend::PoolingChoice pooling_of(const ModelFormat& format) {

@@ -36,6 +36,7 @@ enum class ModelUse : uint8_t { kContinue, kEmbed, kEither };
 struct ModelFormat {
   std::string quantize;                             // a name of models::quantization_table
   std::string activations, kv_cache, accumulation;  // of models::Precision
+  std::string quantize_activations = {};            // the same: "int8" or "none"
   // Of an encoder: "mean" or "cls", "yes" or "no".
   std::string pooling = {}, normalize = {};
 };

@@ -116,10 +116,11 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
       frontend::is_gguf_model(options.model)) {
     return from_folder(options, quantization, watcher);
   }
-  if (precision.activations || precision.cache || precision.accumulation) {
+  if (precision.activations || precision.cache || precision.accumulation ||
+      precision.quantized_inputs) {
     throw_user(
-        "--activations, --kv-cache and --accumulation go with a model directory or a "
-        "configuration only",
+        "--activations, --kv-cache, --accumulation and --quantize-activations go with a model "
+        "directory or a configuration only",
         "command line", "a model directory as MODEL, or --config", options.model,
         "the operators of a text module have their dtypes");
   }

@@ -105,6 +105,7 @@ constexpr OptionRow kRows[] = {
     {"--activations", kCompilation, "DTYPE"},
     {"--kv-cache", kCompilation, "DTYPE"},
     {"--accumulation", kCompilation, "DTYPE"},
+    {"--quantize-activations", kCompilation, "FORMAT"},
     {"--pooling", kCompilation, ""},
     {"--normalize", kCompilation, ""},
     {"--patterns", kCompilation, "FILE"},

@@ -27,6 +27,11 @@ void add_dtypes(CLI::App& command, app::ModelFormat& format) {
       .add_option("--activations", format.activations,
                   "Dtype that the model computes in: f32, f16 or bf16 (docs/quantization.md)")
       ->default_str("f32, or the quantization's");
+  command
+      .add_option("--quantize-activations", format.quantize_activations,
+                  "Format of what linear layers with quantized weights read: int8 or none "
+                  "(docs/quantization.md)")
+      ->default_str("none");
 }
 
 void add_accumulation(CLI::App& command, app::ModelFormat& format) {

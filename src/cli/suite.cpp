@@ -211,11 +211,13 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
 }
 
 int verify(const SuiteCommand& command, const Output& output) {
-  for (const auto& [option, value] : {std::pair{"--quantize", command.format.quantize},
-                                      std::pair{"--activations", command.format.activations},
-                                      std::pair{"--kv-cache", command.format.kv_cache},
-                                      std::pair{"--accumulation", command.format.accumulation},
-                                      std::pair{"--patterns", command.patterns.file}}) {
+  for (const auto& [option, value] :
+       {std::pair{"--quantize", command.format.quantize},
+        std::pair{"--activations", command.format.activations},
+        std::pair{"--kv-cache", command.format.kv_cache},
+        std::pair{"--accumulation", command.format.accumulation},
+        std::pair{"--quantize-activations", command.format.quantize_activations},
+        std::pair{"--patterns", command.patterns.file}}) {
     if (value.empty() || !command.model.empty()) continue;
     throw_user(std::string(option) + " goes with --model only", option, "--model DIR as well",
                value);

@@ -130,6 +130,11 @@ class Graph {
   // quantized the columns in another order.
   relax::Variable ordered(const relax::Variable& x, const WeightSpec& spec,
                           const Line& line = Line::current());
+  // x[..., k] in eight bits in the groups of a quantized weight, and expanded again, which fusion
+  // does in the product: x itself if the precision does not say so, or if the weight has no integer
+  // levels.
+  relax::Variable quantized(const relax::Variable& x, const WeightSpec& spec,
+                            const Line& line = Line::current());
   // Whether weight() gives [..., outputs, inputs] of a matrix that is not WeightSpec::transposed,
   // or is quantized.
   bool has_outputs_first(const WeightSpec& spec) const;

@@ -22,12 +22,19 @@ std::optional<DType> parse_accumulation(const std::string& text) {
   throw_user("a model does not accumulate in this dtype", "--accumulation", "f32 or f16", text);
 }
 
+bool parse_inputs(const std::string& text) {
+  if (text.empty() || text == "none") return false;
+  if (text == "int8") return true;
+  throw_user("the inputs of linear layers cannot be quantized in this way",
+             "--quantize-activations", "int8 or none", text);
+}
+
 }  // namespace
 
 Precision parse_precision(const std::string& activations, const std::string& cache,
-                          const std::string& accumulation) {
+                          const std::string& accumulation, const std::string& inputs) {
   return {parse("--activations", activations), parse("--kv-cache", cache),
-          parse_accumulation(accumulation)};
+          parse_accumulation(accumulation), parse_inputs(inputs)};
 }
 
 }  // namespace tapml::models

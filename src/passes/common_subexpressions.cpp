@@ -22,7 +22,7 @@ class Eliminator final : public ForwardRewrite {
  protected:
   Expr rewrite(const Binding& binding, bool) override {
     const auto* call = as<CallNode>(binding.value);
-    if (!call || binding.match_cast || !is_pure(*call)) return nullptr;
+    if (!call || binding.match_cast || !is_candidate(*call)) return nullptr;
     auto [it, is_new] = known_.try_emplace(key(*call));
     if (!is_new && is_visible(it->second)) return it->second;
     // Another one is out of scope here, and this one after its own scope.
@@ -44,7 +44,8 @@ class Eliminator final : public ForwardRewrite {
   }
 
  private:
-  bool is_pure(const CallNode& call) const {
+  // A pure call. What operators expand stays in each reader: one that several share would be stored.
+  bool is_candidate(const CallNode& call) const {
     if (const auto* global = as<GlobalVarNode>(call.callee)) {
       const Function* function = as_relax_function(module_.find(global->name));
       return function && function->pure;
@@ -53,7 +54,7 @@ class Eliminator final : public ForwardRewrite {
     if (!op) return false;
     if (op->name == "call_tir") return true;
     const op::OperatorInfo* info = op::operator_of(*op);
-    return info && info->pure && info->inout.empty();
+    return info && info->pure && info->inout.empty() && !info->expands;
   }
 
   // A key that is equal for equal calls: their text, and the identity of every variable in it.

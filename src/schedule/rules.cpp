@@ -99,6 +99,7 @@ Scheduled cpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   std::vector<tir::Buffer> weights;
   if (target.description.index_bits == 64) weights = weights_of(func);
   auto cpu_stage = [&](const Stage& stage) {
+    if (auto integer = cpu_integer(stage, weights, vectors)) return *integer;
     if (auto packed = cpu_packed(stage, weights, vectors)) return *packed;
     if (auto packed = cpu_quantized(stage, weights, vectors)) return *packed;
     if (auto gathered = cpu_gathered(stage, weights, vectors, without_packing)) return *gathered;

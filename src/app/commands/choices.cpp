@@ -116,6 +116,7 @@ topdown::CommandOptions with_model(topdown::CommandOptions options, const ModelC
   options.activations = model.format.activations;
   options.kv_cache = model.format.kv_cache;
   options.accumulation = model.format.accumulation;
+  options.quantize_activations = model.format.quantize_activations;
   options.features = model.inputs.features.file;
   options.audio = model.inputs.features.audio;
   options.embeddings = model.inputs.embeddings.files;

@@ -20,7 +20,8 @@ Variable linear(Graph& g, const std::string& path, const Variable& x, int64_t ou
   if (g.activations() != DType::kF32) attrs["out_dtype"] = g.activations();
   g.add_accumulation(attrs);
   const Variable weight = g.weight(spec);
-  Variable y = g.op("matmul", {g.ordered(x, spec), weight}, std::move(attrs));
+  const Variable input = g.quantized(g.ordered(x, spec), spec);
+  Variable y = g.op("matmul", {input, weight}, std::move(attrs));
   if (!config.bias) return y;
   return g.narrowed(g.add(y, g.stored_weight({path + ".bias", {outputs}, {}})));
 }

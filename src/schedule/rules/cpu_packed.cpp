@@ -15,8 +15,6 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kFewElements = 4096;  // smaller operands are not worth a separate packed tensor
-
 // Whether the packed form would take more memory than the weights: dequantized weights stay in
 // their compressed form. Extents are constants.
 bool would_grow(const Stage& stage, const Product& product, DType kept) {

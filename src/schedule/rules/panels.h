@@ -12,6 +12,8 @@ namespace tapml::schedule {
 inline constexpr int64_t kFewRows = 8;  // with fewer rows, packing for a single call does not pay
                                         // off
 
+inline constexpr int64_t kFewElements = 4096;  // smaller weights are not worth a packed copy
+
 // out[...] += left * right, where only right depends on the lane (the last spatial iterator). Rows
 // are the iterators that only left depends on.
 struct Product {

@@ -44,6 +44,10 @@ std::optional<LaunchPlan> cpu_packed(const Stage& stage, const std::vector<tir::
 // multiplied.
 std::optional<LaunchPlan> cpu_quantized(const Stage& stage, const std::vector<tir::Buffer>& weights,
                                         const target::VectorRegisters& vectors);
+// cpu: the same where left[rows..., k...] is quantized too, with the groups of the weights: sums of
+// a group are integers.
+std::optional<LaunchPlan> cpu_integer(const Stage& stage, const std::vector<tir::Buffer>& weights,
+                                      const target::VectorRegisters& vectors);
 // cpu: sums of products with matrices that each row chooses: a first launch sorts the rows by their
 // matrices, and each matrix is multiplied with its rows, so that it is read once. Quantized
 // `weights` are packed as for cpu_quantized. With fewer rows than twice the matrices, each row is

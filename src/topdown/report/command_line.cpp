@@ -87,6 +87,7 @@ std::string model_command(const std::string& command, const std::string& model,
   add(line, "--activations", options.activations);
   add(line, "--kv-cache", options.kv_cache);
   add(line, "--accumulation", options.accumulation);
+  add(line, "--quantize-activations", options.quantize_activations);
   add(line, "--pooling", options.pooling);
   add(line, "--normalize", options.normalize);
   add(line, "--features", options.features);

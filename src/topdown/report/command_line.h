@@ -16,6 +16,7 @@ namespace tapml::topdown {
 // Options of `replay`, `migrate` and `localize`; empty ones are omitted.
 struct CommandOptions {
   std::string quantize, activations, kv_cache, accumulation;  // not for replay
+  std::string quantize_activations;                           // not for replay
   std::string features, audio;                                // not for replay
   std::vector<std::string> embeddings;                        // FILE[@POSITION]; not for replay
   std::vector<std::string> images;                            // not for replay
