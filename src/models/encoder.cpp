@@ -27,6 +27,7 @@ Module build_encoder(const EncoderModel& model, const PoolingConfig& pooling,
                      const ModelDTypes& dtypes) {
   const GraphParameters parameters = parameters_of(model);
   if (dtypes.quantization) check_quantizable(parameters.weights);
+  check_quantized_inputs(parameters.weights, dtypes);
   ModelInterface interface;
   interface.architecture = model.architecture;
   interface.vocabulary = model.vocabulary;

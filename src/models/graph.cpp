@@ -281,7 +281,7 @@ Variable Graph::ordered(const Variable& x, const WeightSpec& spec, const Line& l
 Variable Graph::quantized(const Variable& x, const WeightSpec& spec, const Line& line) {
   const auto layout = dtypes_.layout_of(spec);
   if (!dtypes_.precision.quantized_inputs || !layout || weights_.contains(spec.name)) return x;
-  if (!layout->values.empty() || !layout->format.empty()) return x;
+  if (!layout->has_levels()) return x;
   const AttrMap attrs = {{"group", layout->group}};
   const Variable both = op("quantize", {x}, attrs, line);
   return op("dequantize", {field(both, 0, line), field(both, 1, line)}, attrs, line);

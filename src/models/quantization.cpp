@@ -55,6 +55,17 @@ void check_quantizable(std::span<const WeightSpec> weights) {
   }
 }
 
+void check_quantized_inputs(std::span<const WeightSpec> weights, const ModelDTypes& dtypes) {
+  if (!dtypes.precision.quantized_inputs) return;
+  for (const WeightSpec& weight : weights) {
+    const auto layout = dtypes.layout_of(weight);
+    if (layout && layout->has_levels()) return;
+  }
+  throw_user("activations are quantized only where they are multiplied with integer weights",
+             "--quantize-activations", "a model with quantized weights", "no such weights",
+             "add --quantize q4f32");
+}
+
 std::optional<WeightLayout> ModelDTypes::layout_of(const WeightSpec& spec) const {
   if (const auto stored = layouts.find(spec.name); stored != layouts.end()) return stored->second;
   return quantization && spec.linear ? std::optional(quantization->layout()) : std::nullopt;

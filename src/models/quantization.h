@@ -38,5 +38,8 @@ std::vector<std::string> weight_parameters(std::span<const WeightSpec> weights,
 
 // UserError for a linear weight whose rows do not consist of whole groups.
 void check_quantizable(std::span<const WeightSpec> weights);
+// UserError if the inputs of linear layers are to be quantized, but none of the weights has integer
+// levels.
+void check_quantized_inputs(std::span<const WeightSpec> weights, const ModelDTypes& dtypes);
 
 }  // namespace tapml::models

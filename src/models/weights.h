@@ -42,6 +42,8 @@ struct WeightLayout {
   bool is_swapped = false;
 
   bool operator==(const WeightLayout& other) const = default;
+  // Whether elements are integers times a scale.
+  bool has_levels() const { return values.empty() && format.empty(); }
   // Whether a byte of "<name>.packed" is one level.
   bool is_whole() const { return bits == 8; }
   DType packed() const { return is_whole() && format.empty() ? DType::kI8 : DType::kU8; }

@@ -16,7 +16,8 @@ struct ProductRounding {
   ProductFormat second = ProductFormat::kExact;  // the second operand: weights, keys, values
   ProductFormat terms = ProductFormat::kExact;
   ProductFormat sums = ProductFormat::kExact;  // after each term, in sequence
-  // Sums are rounded where the operator's attribute `accumulation` says so.
+  // Sums are rounded where the operator's attribute `accumulation` says so, and levels of quantized
+  // activations near a tie to the other side.
   bool as_specified = false;
 
   bool is_exact() const {

@@ -98,8 +98,11 @@ Scheduled cpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   // Packing is a preparation step, which needs 64-bit indices.
   std::vector<tir::Buffer> weights;
   if (target.description.index_bits == 64) weights = weights_of(func);
+  const bool has_byte_products = target::has_byte_products(target.description.processor);
   auto cpu_stage = [&](const Stage& stage) {
-    if (auto integer = cpu_integer(stage, weights, vectors)) return *integer;
+    if (has_byte_products) {
+      if (auto integer = cpu_integer(stage, weights, vectors)) return *integer;
+    }
     if (auto packed = cpu_packed(stage, weights, vectors)) return *packed;
     if (auto packed = cpu_quantized(stage, weights, vectors)) return *packed;
     if (auto gathered = cpu_gathered(stage, weights, vectors, without_packing)) return *gathered;

@@ -115,6 +115,13 @@ VectorRegisters vector_registers(const Processor& processor) {
   return vectors;
 }
 
+bool has_byte_products(const Processor& processor) {
+  if (processor.architecture.empty()) return false;
+  if (processor.architecture != "aarch64") return true;
+  return missing_feature("+dotprod", processor.features).empty() ||
+         missing_feature("+i8mm", processor.features).empty();
+}
+
 const Processor& host_processor() {
   static const Processor kHost = {cpu_architecture(),
                                   joined({cpu_features().begin(), cpu_features().end()})};

@@ -38,6 +38,10 @@ const Architecture* find_architecture(std::string_view name);
 // The widest registers of the processor.
 VectorRegisters vector_registers(const Processor& processor);
 
+// Whether its code multiplies bytes faster than floats (the intrinsic dot4). False without an
+// architecture.
+bool has_byte_products(const Processor& processor);
+
 // The processor that runs this program, with all of its features. Its architecture may be
 // unsupported.
 const Processor& host_processor();

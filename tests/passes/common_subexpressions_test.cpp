@@ -43,6 +43,22 @@ def main(x: Tensor((n, 4), f32), y: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) 
 )");
 }
 
+// What is expanded in its reader would be stored if two readers shared it.
+TEST(CommonSubexpressions, LeaveExpandedWeightsWithTheirReaders) {
+  const char* const program = R"(
+def main(q: Tensor((n, 8), i8), s: Tensor((n, 2), f32)) -> Tensor((n, 8), f32) {
+  dataflow {
+    a: Tensor((n, 8), f32) = dequantize(q, s) {dtype: f32, group: 4}
+    b: Tensor((n, 8), f32) = dequantize(q, s) {dtype: f32, group: 4}
+    c: Tensor((n, 8), f32) = add(a, b)
+    output c
+  }
+  return c
+}
+)";
+  expect_becomes(eliminate_common_subexpressions, program, program);
+}
+
 TEST(CommonSubexpressions, KeepTheLayersOfBoth) {
   expect_becomes(eliminate_common_subexpressions, R"(
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {

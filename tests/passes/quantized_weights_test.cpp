@@ -45,6 +45,28 @@ def main(x: Tensor((n, 1, 64), f32), q: Tensor((8, 96, 32), u8), s: Tensor((8, 9
   EXPECT_EQ(kernels_of(module), std::vector<std::string>{"dequantize_gather_matmul"});
 }
 
+// Quantized activations are expanded in each product that reads them, too.
+TEST(QuantizedWeights, AreOneKernelWithQuantizedActivations) {
+  const Module module = fused(R"(module
+def main(x: Tensor((n, 64), f32), q: Tensor((96, 32), u8), s: Tensor((96, 2), f32)) -> Tensor((n, 96), f32) {
+  dataflow {
+    p: Tuple(Tensor((n, 64), i8), Tensor((n, 2), f32)) = quantize(x)
+    l: Tensor((n, 64), i8) = p[0]
+    c: Tensor((n, 2), f32) = p[1]
+    u: Tensor((n, 64), f32) = dequantize(l, c)
+    v: Tensor((n, 64), f32) = dequantize(l, c)
+    w: Tensor((96, 64), f32) = dequantize(q, s)
+    y: Tensor((n, 96), f32) = matmul(u, w) {transpose_b: true}
+    r: Tensor((n, n), f32) = matmul(v, v) {transpose_b: true}
+    z: Tensor((n, 96), f32) = matmul(r, y)
+    output z
+  }
+  return z
+}
+)");
+  EXPECT_EQ(std::ranges::count(kernels_of(module), "dequantize_dequantize_matmul"), 1);
+}
+
 // Operands computed from values other than weights still stay out of a product.
 TEST(QuantizedWeights, OnlyTheyAreFusedIntoAProduct) {
   const Module module = fused(R"(module

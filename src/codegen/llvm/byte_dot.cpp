@@ -92,12 +92,10 @@ class ByteDots {
       }
       return builder_.CreateAdd(c, of_halves(a, b, lanes));
     }
-    if (triple_.isAArch64() && has("i8mm") && lanes == 4) {
-      auto* bytes = llvm::FixedVectorType::get(builder_.getInt8Ty(), 16);
-      return builder_.CreateIntrinsic(
-          llvm::Intrinsic::aarch64_neon_usdot, {c->getType(), bytes},
-          {c, builder_.CreateBitCast(a, bytes), builder_.CreateBitCast(b, bytes)});
+    if (triple_.isAArch64() && lanes == 4 && has("i8mm")) {
+      return arm(llvm::Intrinsic::aarch64_neon_usdot, a, b, c);
     }
+    if (triple_.isAArch64() && lanes == 4 && has("dotprod")) return of_signed(a, b, c);
     if (triple_.isWasm() && lanes == 4 && has("simd128")) return builder_.CreateAdd(c, of_halves(a, b, lanes));
     return expanded(a, b, c);
   }
@@ -107,6 +105,23 @@ class ByteDots {
                                    : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
                                                 : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
     return builder_.CreateIntrinsic(id, {}, {c, a, b});
+  }
+
+  llvm::Value* arm(llvm::Intrinsic::ID id, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+    auto* bytes = llvm::FixedVectorType::get(builder_.getInt8Ty(), 16);
+    return builder_.CreateIntrinsic(
+        id, {c->getType(), bytes},
+        {c, builder_.CreateBitCast(a, bytes), builder_.CreateBitCast(b, bytes)});
+  }
+
+  // With products of signed bytes alone: (a - 128) * b + 128 * b.
+  llvm::Value* of_signed(llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+    const auto bytes_of = [&](uint32_t word) { return llvm::ConstantInt::get(a->getType(), word); };
+    constexpr llvm::Intrinsic::ID kDot = llvm::Intrinsic::aarch64_neon_sdot;
+    if (has_small_bytes(a)) return arm(kDot, a, b, c);
+    llvm::Value* total = arm(kDot, bytes_of(0x01010101), b, bytes_of(0));
+    llvm::Value* near = arm(kDot, builder_.CreateXor(a, bytes_of(0x80808080)), b, c);
+    return builder_.CreateAdd(near, builder_.CreateShl(total, 7));
   }
 
   // Whether no byte of `a` is above 127.

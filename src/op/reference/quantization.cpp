@@ -225,7 +225,12 @@ void quantize(const AttrMap& attrs, Args args, Outputs outputs) {
       const auto level_of = [](double value) {
         return std::clamp(std::nearbyint(value), -kLargestLevel, kLargestLevel);
       };
-      const double level = level_of(share);
+      double level = level_of(share);
+      // How a model differs whose values, correctly rounded, are on the other side of ties.
+      const double past_tie = share - std::floor(share) - 0.5;
+      if (levels.products.as_specified && std::fabs(past_tie) < kNearTie) {
+        level = level_of(past_tie < 0 ? std::ceil(share) : std::floor(share));
+      }
       double bound = std::max(level_of(share + doubt) - level, level - level_of(share - doubt));
       if (!is_certain || scale <= error.bound || std::isnan(bound)) bound = 2 * kLargestLevel;
       put_integer(levels, i, static_cast<int64_t>(level), bound);

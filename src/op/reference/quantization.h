@@ -12,6 +12,9 @@ inline constexpr int64_t kQuantizedZero = 8;
 // 2^-100 are zeros, so that no scale is subnormal.
 inline constexpr double kLargestLevel = 127;
 inline constexpr double kLeastPeak = 0x1p-100;
+// Levels this close to a tie are rounded to the other side where a reference emulates what correct
+// implementations may differ in (ProductRounding::as_specified).
+inline constexpr double kNearTie = 0x1p-8;
 
 namespace reference {
 

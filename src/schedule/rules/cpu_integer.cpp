@@ -7,6 +7,7 @@
 // bytes on the left. What that, or a nibble's zero, adds to a sum is known from the sum of the
 // row's levels:
 //   sum of (w + zero) * x - zero * (sum of x).
+// A launch adds these up before the products.
 #include <algorithm>
 
 #include "base/rounding.h"
@@ -23,7 +24,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 namespace {
 
 constexpr int64_t kMostTileRows = 6, kVectorsInARow = 2;
-constexpr int64_t kBlockRows = 96;      // of an item
+constexpr int64_t kBlockRows = 96;  // of an item
 constexpr int64_t kWholeZero = 128;
 
 PrimExpr word(int64_t value) { return make_int(value, DType::kI32); }
@@ -55,6 +56,10 @@ class IntegerPanels {
     };
     scales_ = of_groups(p_.scales);
     if (p_.minimums) minimums_ = of_groups(p_.minimums);
+    if (zero_ != 0 || p_.minimums) {
+      totals_ = make_buffer(stage.out->name + "_totals", DType::kI32, {rows_, steps_ / p_.group},
+                            Scope::kGlobal);
+    }
   }
 
   Stmt launches() const {
@@ -68,8 +73,10 @@ class IntegerPanels {
     };
     copy(scales_, p_.scales);
     if (minimums_) copy(minimums_, p_.minimums);
+    if (totals_) all.push_back(add_levels());
     all.push_back(multiply());
     Stmt stmt = make_alloc(words_, make_alloc(scales_, make_seq(std::move(all))));
+    if (totals_) stmt = make_alloc(totals_, stmt);
     return minimums_ ? make_alloc(minimums_, stmt) : stmt;
   }
 
@@ -129,6 +136,19 @@ class IntegerPanels {
     return all;
   }
 
+  // The sums of each row's levels in each group, once for all panels.
+  Stmt add_levels() const {
+    const Var row = make_var("row"), group = make_var("group"), element = make_var("element");
+    const Buffer sum = make_buffer(stage_.out->name + "_total", DType::kI32, {1}, Scope::kLocal);
+    VarMap values = row_values(row);
+    values[stage_.reduction[0].var.get()] = group * p_.group + element;
+    const PrimExpr level = cast(DType::kI32, tapml::substitute(p_.level, values));
+    Stmt add = make_for(element, p_.group, make_store(sum, {0}, load(sum, {0}) + level));
+    Stmt total = make_alloc(sum, make_seq({make_store(sum, {0}, word(0)), add,
+                                           make_store(totals_, {row, group}, load(sum, {0}))}));
+    return make_for(row, rows_, make_for(group, steps_ / p_.group, total), ForKind::kParallel);
+  }
+
   // The sums of a group of `count` rows, `row_of` them, added to `sums`.
   Stmt add_group(const Buffer& sums, int64_t count, const PrimExpr& panel, const Var& group,
                  const std::function<PrimExpr(int64_t)>& row_of) const {
@@ -138,7 +158,6 @@ class IntegerPanels {
     };
     // With one row, two chains of sums keep the units busy.
     const int64_t chains = count == 1 ? halves : 1;
-    const Buffer totals = local("_totals", DType::kI32, count);
     const Buffer dots = local("_dots", DType::kI32, count * chains * lanes_);
     const Buffer levels = local("_levels", DType::kI32, count * halves);
     const auto for_rows = [&](const std::function<Stmt(int64_t row)>& body) {
@@ -151,23 +170,14 @@ class IntegerPanels {
     };
     const PrimExpr first = group * p_.group;
 
-    const bool has_total = zero_ != 0 || minimums_;
-    Stmt total = for_rows([&](int64_t row) {
-      VarMap values = row_values(row_of(row));
-      const Var element = make_var("element");
-      values[stage_.reduction[0].var.get()] = first + element;
-      Stmt add =
-          make_store(totals, {row},
-                     load(totals, {row}) + cast(DType::kI32, tapml::substitute(p_.level, values)));
-      return make_seq({make_store(totals, {row}, word(0)), make_for(element, p_.group, add)});
-    });
     Stmt clear = for_rows([&](int64_t row) {
       return over_lanes(lanes_, [&](const Var& lane) {
         std::vector<Stmt> all;
         for (int64_t chain = 0; chain < chains; ++chain) {
           const bool starts = chain == 0 && zero_ != 0;
-          all.push_back(make_store(dots, place(row, chain, lane),
-                                   starts ? load(totals, {row}) * word(-zero_) : word(0)));
+          all.push_back(
+              make_store(dots, place(row, chain, lane),
+                         starts ? load(totals_, {row_of(row), group}) * word(-zero_) : word(0)));
         }
         return make_seq(std::move(all));
       });
@@ -210,20 +220,15 @@ class IntegerPanels {
         PrimExpr value =
             cast(DType::kF32, sum) * cast(DType::kF32, load(scales_, {panel, group, lane}));
         if (minimums_) {
-          value = value + cast(DType::kF32, load(totals, {row})) *
+          value = value + cast(DType::kF32, load(totals_, {row_of(row), group})) *
                               cast(DType::kF32, load(minimums_, {panel, group, lane}));
         }
         const std::vector<PrimExpr> at = {PrimExpr(lane) + row * lanes_};
         return make_store(sums, at, load(sums, at) + value * tapml::substitute(p_.scale, values));
       });
     });
-    std::vector<Stmt> all;
-    if (has_total) all.push_back(total);
-    all.push_back(clear);
-    all.push_back(make_for(step, words, make_alloc(levels, make_seq({take, dot}))));
-    all.push_back(add);
-    Stmt stmt = make_alloc(dots, make_seq(std::move(all)));
-    return has_total ? make_alloc(totals, stmt) : stmt;
+    Stmt steps = make_for(step, words, make_alloc(levels, make_seq({take, dot})));
+    return make_alloc(dots, make_seq({clear, steps, add}));
   }
 
   // `count` rows from `first` on, of which `valid` exist; the sums pass through memory, because the
@@ -306,7 +311,7 @@ class IntegerPanels {
   int64_t lanes_, tile_rows_, steps_;
   PrimExpr rows_;
   int64_t block_ = 0;
-  Buffer words_, scales_, minimums_;
+  Buffer words_, scales_, minimums_, totals_;
 };
 
 }  // namespace

@@ -133,7 +133,7 @@ class PassBisector {
     }
     reference_->set_emulation(
         [this](const op::ProductRounding& products) { return reference_of(products); },
-        specifies_half_sums(module_));
+        module_);
   }
 
   ReferenceLogits reference_of(const op::ProductRounding& products) const {

@@ -81,6 +81,21 @@ bool specifies_half_sums(const Module& module) {
   });
 }
 
+bool quantizes_activations(const Module& module) {
+  return std::ranges::any_of(module.functions, [](const auto& entry) {
+    const auto* function = relax::as_relax_function(entry.second.get());
+    bool found = false;
+    if (function) {
+      relax::visit(function->body, [&](const relax::Expr& e) {
+        const auto* call = relax::as<relax::CallNode>(e);
+        const auto* callee = call ? relax::as<relax::OperatorNode>(call->callee) : nullptr;
+        found |= callee && callee->name == "quantize";
+      });
+    }
+    return found;
+  });
+}
+
 Allowances allowances_of(const std::string& target) {
   const auto parsed = guard([&] { return target::parse_target(target).description.allowances; });
   return parsed ? *parsed : Allowances{};

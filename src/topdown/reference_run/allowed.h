@@ -24,6 +24,8 @@ op::ProductRounding emulation_of(const Allowances& allowances);
 // Whether an operator accumulates in f16 by its attribute.
 bool specifies_half_sums(const relax::Function& function);
 bool specifies_half_sums(const Module& module);
+// Whether a function quantizes activations.
+bool quantizes_activations(const Module& module);
 
 // The allowances of a target's text; none for a source that is no target of tapml.
 Allowances allowances_of(const std::string& target);

@@ -372,6 +372,12 @@ ModelReference::ModelReference(ReferenceLogits logits, const std::vector<HostTen
   }
 }
 
+void ModelReference::set_emulation(Emulate emulate, const Module& module) {
+  emulate_ = std::move(emulate);
+  specified_ = specifies_half_sums(module);
+  if (quantizes_activations(module)) bounds_ = bounds_with({});
+}
+
 ModelCheck ModelReference::check(const std::vector<HostTensor>& logits,
                                  const Allowances& allowances) const {
   ModelCheck result = check_within(bounds_, logits);

@@ -82,12 +82,11 @@ class ModelReference {
 
   // Evaluates the same logits with products in lower precision: how far they are from the reference
   // is what allowances, and accumulation in f16 where the model specifies it, add to the bounds.
-  // Called once for each, only for logits that are outside the bounds without it.
+  // Called once for each, only for logits that are outside the bounds without it. If the model
+  // quantizes activations, the bounds always have its effect: a level that rounds to the other side
+  // is a jump that the source's own error does not show.
   using Emulate = std::function<ReferenceLogits(const op::ProductRounding& products)>;
-  void set_emulation(Emulate emulate, bool specified) {
-    emulate_ = std::move(emulate);
-    specified_ = specified;
-  }
+  void set_emulation(Emulate emulate, const Module& module);
 
   // `allowances`: of the platform that computed the logits.
   ModelCheck check(const std::vector<HostTensor>& logits, const Allowances& allowances = {}) const;

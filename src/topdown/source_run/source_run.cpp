@@ -117,7 +117,7 @@ void SourceRun::evaluate_model() {
         }
         return evaluate_reference(forced_, products);
       },
-      specifies_half_sums(module_));
+      module_);
 }
 
 void SourceRun::run() {
