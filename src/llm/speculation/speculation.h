@@ -31,6 +31,9 @@ struct SpeculationOptions {
 // UserError for a model whose state cannot forget tokens: recurrent state.
 Status check_verifies(const ModelInterface& model);
 
+// UserError for options out of range.
+Status check_speculation_options(const SpeculationOptions& options);
+
 // Of one text at a time. Not thread-safe.
 class Speculation {
  public:
