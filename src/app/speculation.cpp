@@ -69,9 +69,9 @@ std::unique_ptr<SpeculativeBatch> SpeculativeBatch::load(const SpeculationOption
     return made;
   }
   made->draft_ = load_draft(options, loaded_with, model);
-  made->proposer_ = unwrap(llm::BatchDraft::create(
-      *made->draft_.engine, model.executable->model,
-      {.cached_tokens = cached_tokens, .prompt_piece = prompt_piece}));
+  made->proposer_ = unwrap(
+      llm::BatchDraft::create(*made->draft_.engine, model.executable->model,
+                              {.cached_tokens = cached_tokens, .prompt_piece = prompt_piece}));
   return made;
 }
 

@@ -51,8 +51,8 @@ class SpeculativeModel {
 // The same for many texts at once.
 class SpeculativeBatch {
  public:
-  // As SpeculativeModel::load(). The draft model's cache holds `cached_tokens`, and it reads prompts
-  // in pieces of `prompt_piece`.
+  // As SpeculativeModel::load(). The draft model's cache holds `cached_tokens`, and it reads
+  // prompts in pieces of `prompt_piece`.
   static std::unique_ptr<SpeculativeBatch> load(const SpeculationOptions& options,
                                                 const ModelOptions& loaded_with,
                                                 const ReadyModel& model, int64_t cached_tokens,

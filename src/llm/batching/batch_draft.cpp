@@ -135,8 +135,9 @@ class BatchDraft::State {
   // Reads a piece of the tokens; false: the cache has no room for it.
   Result<bool> read_piece(Sequence& sequence, std::span<const int32_t> tokens) {
     Sequence* const one = &sequence;
-    TAPML_ASSIGN(const int64_t count,
-                 state_.piece_of({&one, 1}, std::min<int64_t>(std::ssize(tokens), options_.prompt_piece)));
+    TAPML_ASSIGN(
+        const int64_t count,
+        state_.piece_of({&one, 1}, std::min<int64_t>(std::ssize(tokens), options_.prompt_piece)));
     TAPML_ASSIGN(const bool has_room, make_room(sequence, count));
     if (!has_room) return false;
     state_.plan({&one, 1}, count);

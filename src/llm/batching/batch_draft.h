@@ -1,6 +1,7 @@
 // Proposes for each text of a batch the tokens that a smaller model chooses: from its own logits,
-// but by the text's rules and with the draws that the model will choose with. So a text whose tokens
-// are drawn at random can have several accepted ones, too, and stays what it is without a draft.
+// but by the text's rules and with the draws that the model will choose with. So a text whose
+// tokens are drawn at random can have several accepted ones, too, and stays what it is without a
+// draft.
 #pragma once
 
 #include <memory>

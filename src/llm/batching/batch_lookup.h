@@ -1,4 +1,5 @@
-// Proposes for each text of a batch what followed its last tokens before (llm/speculation/lookup.h).
+// Proposes for each text of a batch what followed its last tokens before
+// (llm/speculation/lookup.h).
 #pragma once
 
 #include <memory>

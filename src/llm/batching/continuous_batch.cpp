@@ -296,7 +296,8 @@ class ContinuousBatch::State {
   Result<int64_t> width_of(const std::vector<Text*>& texts,
                            const std::vector<TextToPropose>& proposals) {
     int64_t width = 1;
-    for (const TextToPropose& one : proposals) width = std::max<int64_t>(width, 1 + std::ssize(one.proposed));
+    for (const TextToPropose& one : proposals)
+      width = std::max<int64_t>(width, 1 + std::ssize(one.proposed));
     for (Text* text : texts) {
       if (width == 1) return width;
       TAPML_ASSIGN(const int64_t room, state_.proposal_room(text->sequence, width));

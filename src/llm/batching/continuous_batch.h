@@ -10,7 +10,8 @@
 // With a proposer, a step checks the proposed tokens of all texts by one call of `logits_all`. Each
 // token is chosen from the model's logits as without one, and a proposed token is accepted if it is
 // the chosen one. The widest proposal makes the number of rows: a text with fewer tokens has its
-// last one repeated. The rows after the chosen tokens are taken back before anything else sees them.
+// last one repeated. The rows after the chosen tokens are taken back before anything else sees
+// them.
 #pragma once
 
 #include <cstdint>

@@ -4,11 +4,11 @@
 #include <limits>
 #include <set>
 
+#include "base/rng.h"
 #include "llm/batching/batch_draft.h"
 #include "llm/batching/batch_lookup.h"
 #include "llm/batching/batch_pace.h"
 #include "llm/batching/continuous_batch.h"
-#include "base/rng.h"
 #include "support/compiled_models.h"
 #include "support/expect_error.h"
 
@@ -93,8 +93,7 @@ class BatchSpeculationTest : public ::testing::TestWithParam<const char*> {
     return made;
   }
 
-  static ContinuousBatch::TextId add(ContinuousBatch& batch, TextRequest request,
-                                     Became& outcome) {
+  static ContinuousBatch::TextId add(ContinuousBatch& batch, TextRequest request, Became& outcome) {
     const auto chosen = request.on_token;
     request.on_token = [&outcome, chosen](const llm::ChosenToken& token) {
       EXPECT_FALSE(outcome.end) << "no token comes after the end";
@@ -110,7 +109,7 @@ class BatchSpeculationTest : public ::testing::TestWithParam<const char*> {
   }
 
   std::vector<Became> run(const std::vector<TextRequest>& requests, llm::BatchOptions options,
-                           ContinuousBatch::Counts* counts = nullptr, int64_t capacity = 128) {
+                          ContinuousBatch::Counts* counts = nullptr, int64_t capacity = 128) {
     auto engine = model_->engine({.capacity = capacity, .first_capacity = 16, .fragmented = true});
     auto batch = unwrap(ContinuousBatch::create(*engine, options));
     std::vector<Became> outcomes(requests.size());
@@ -215,15 +214,15 @@ TEST_P(BatchSpeculationTest, ADraftModelAndLookupProposeForEachText) {
     // A cache for one text or two.
     auto small = unwrap(llm::BatchDraft::create(*draft, model_->executable->model,
                                                 {.cached_tokens = 48, .prompt_piece = 5}));
-    expect_same(plain, run(requests(), {.texts = 5, .proposer = small.get(), .propose = kKeep},
-                           &counts));
+    expect_same(plain,
+                run(requests(), {.texts = 5, .proposer = small.get(), .propose = kKeep}, &counts));
     EXPECT_GT(counts.accepted_tokens, 0);
     EXPECT_EQ(counts.used_draft_pages, 0);
   }
   auto lookup = unwrap(llm::BatchLookup::create(1));
   ContinuousBatch::Counts counts;
-  expect_same(plain, run(requests(), {.texts = 5, .proposer = lookup.get(), .propose = kKeep},
-                         &counts));
+  expect_same(plain,
+              run(requests(), {.texts = 5, .proposer = lookup.get(), .propose = kKeep}, &counts));
   EXPECT_GT(counts.proposed_tokens, 0);
 }
 
@@ -271,8 +270,8 @@ TEST_P(BatchSpeculationTest, ATextEndsAmongAcceptedTokensAndItsPagesStayRight) {
     while (unwrap(batch->step())) {
     }
     EXPECT_EQ(by_caller.end->value().reason, StopReason::kCaller);
-    EXPECT_TRUE(std::ranges::equal(by_caller.tokens, std::span(plain[0].tokens).first(
-                                                         static_cast<size_t>(most))));
+    EXPECT_TRUE(std::ranges::equal(by_caller.tokens,
+                                   std::span(plain[0].tokens).first(static_cast<size_t>(most))));
     EXPECT_EQ(by_eos.end->value().reason, StopReason::kEos);
     EXPECT_EQ(by_eos.tokens,
               Tokens(plain[0].tokens.begin(), std::ranges::find(plain[0].tokens, end_token)));
@@ -287,9 +286,9 @@ TEST_P(BatchSpeculationTest, ATextEndsAmongAcceptedTokensAndItsPagesStayRight) {
   add(*batch, request(continued, page), after);
   while (unwrap(batch->step())) {
   }
-  EXPECT_TRUE(std::ranges::equal(after.tokens, std::span(plain[0].tokens)
-                                                   .subspan(static_cast<size_t>(page),
-                                                            static_cast<size_t>(page))));
+  EXPECT_TRUE(std::ranges::equal(
+      after.tokens,
+      std::span(plain[0].tokens).subspan(static_cast<size_t>(page), static_cast<size_t>(page))));
   EXPECT_EQ((*after.end)->shared_tokens > 0, batch->shares_prefixes());
 }
 
@@ -313,8 +312,8 @@ TEST(BatchSpeculation, ModelsThatCannotForgetAreRefused) {
   auto other = llama->engine();
   testing::expect_user_error(
       [&] {
-        unwrap(ContinuousBatch::create(*other,
-                                       {.proposer = lookup.get(), .propose = {.tokens = 65}}));
+        unwrap(
+            ContinuousBatch::create(*other, {.proposer = lookup.get(), .propose = {.tokens = 65}}));
       },
       {"number of tokens to propose", "1 to 64", "65"});
   testing::expect_user_error([] { unwrap(llm::BatchLookup::create(0)); }, {"look up"});
