@@ -417,8 +417,9 @@ TEST(Serve, ForgetsAClientThatIsGone) {
   ADD_FAILURE() << client.get("/metrics").body;
 }
 
-TEST(Serve, EndsWhenItsTextsHaveEnded) {
-  Server server;
+// SIGTERM comes while a text is generated, which ends as it would.
+void expect_end_after_text(const std::vector<std::string>& args) {
+  Server server(args);
   HttpClient client(server.port());
   client.send(
       request_bytes(kText, R"({"prompt": "Emma was", "max_tokens": 300, "temperature": 0})"));
@@ -431,6 +432,12 @@ TEST(Serve, EndsWhenItsTextsHaveEnded) {
   ends.join();
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.json().find("usage")->find("completion_tokens")->as_integer(), 300);
+}
+
+TEST(Serve, EndsWhenItsTextsHaveEnded) {
+  expect_end_after_text({});
+  expect_end_after_text({"--draft", kDemoModel, "--keep-draft"});
+  expect_end_after_text({"--lookup", "1", "--keep-draft"});
 }
 
 TEST(Serve, RefusesOptionsThatAreWrong) {
