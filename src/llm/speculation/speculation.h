@@ -26,6 +26,8 @@ struct SpeculationOptions {
   int64_t tokens = 4;  // that are proposed at once, 1 to kMostProposed
   // Neither measures plain steps nor turns itself off.
   bool keep = false;
+
+  bool operator==(const SpeculationOptions&) const = default;
 };
 
 // UserError for a model whose state cannot forget tokens: recurrent state.
