@@ -30,15 +30,17 @@ typedef struct tapml_engine tapml_engine; /* a loaded language model and its con
 
 typedef struct tapml_engine_options {
   size_t size;
-  int64_t context; /* tokens that the cache holds, the most of a conversation unless the model
-                      reads only a window of them; 0: the model's context, the upper limit */
+  int64_t context;   /* tokens that the cache holds, the most of a conversation unless the model
+                        reads only a window of them; 0: the model's context, the upper limit */
+  const char* draft; /* package of a smaller model with the same vocabulary, which proposes tokens
+                        (docs/speculative-decoding.md); null: none */
 } tapml_engine_options;
-#define TAPML_ENGINE_OPTIONS {sizeof(tapml_engine_options), 0}
+#define TAPML_ENGINE_OPTIONS {sizeof(tapml_engine_options), 0, NULL}
 
 /* Loads a package on the session, which must outlive the engine. `options` may be null.
  * TAPML_BAD_INPUT: not a package, a file of it is missing, altered or of another version, it was
- * compiled for another platform, or the context is out of range. TAPML_PLATFORM: not enough memory,
- * or the processor lacks a feature. */
+ * compiled for another platform, the context is out of range, or the draft model does not fit.
+ * TAPML_PLATFORM: not enough memory, or the processor lacks a feature. */
 TAPML_API tapml_status tapml_engine_load(tapml_session* session, const char* folder,
                                          const tapml_engine_options* options,
                                          tapml_engine** engine);
@@ -59,13 +61,17 @@ TAPML_API int32_t tapml_engine_takes_embeddings(const tapml_engine* engine);
 /* How to sample tokens; docs/interface.md defines it bit-exactly. */
 typedef struct tapml_generate_options {
   size_t size;
-  int64_t max_tokens; /* maximum tokens of the answer; 0: only the prompt runs */
-  double temperature; /* 0 to 1e6; 0: always the most likely token */
-  double top_p;       /* above 0, at most 1 (keeps all) */
-  int64_t top_k;      /* 0 keeps all */
-  uint64_t seed;      /* each call restarts from its seed */
+  int64_t max_tokens;   /* maximum tokens of the answer; 0: only the prompt runs */
+  double temperature;   /* 0 to 1e6; 0: always the most likely token */
+  double top_p;         /* above 0, at most 1 (keeps all) */
+  int64_t top_k;        /* 0 keeps all */
+  uint64_t seed;        /* each call restarts from its seed */
+  int64_t lookup;       /* 1 to 64: proposes what followed the last `lookup` tokens where they stood
+                           before; 0: the draft model proposes, if there is one */
+  int64_t draft_tokens; /* most tokens to propose at once, up to 64; 0: none */
+  int32_t keep_draft;   /* 1: proposes also where that measures slower */
 } tapml_generate_options;
-#define TAPML_GENERATE_OPTIONS {sizeof(tapml_generate_options), 128, 0.0, 1.0, 0, 0}
+#define TAPML_GENERATE_OPTIONS {sizeof(tapml_generate_options), 128, 0.0, 1.0, 0, 0, 0, 4, 0}
 
 /* A piece of the answer: `bytes` bytes of whole UTF-8 characters, which may include U+0000; no
  * terminating zero. It is valid until the function returns. A result other than 0 ends the answer.
@@ -88,8 +94,10 @@ typedef struct tapml_generation {
   int64_t tokens;         /* of the answer, without the end token */
   double prefill_seconds; /* until the first token */
   double decode_seconds;  /* for the later tokens */
+  int64_t proposed;       /* tokens that were proposed and checked */
+  int64_t accepted;       /* of these, the ones that the answer took */
 } tapml_generation;
-#define TAPML_GENERATION {sizeof(tapml_generation), TAPML_END_TOKEN, 0, 0, 0.0, 0.0}
+#define TAPML_GENERATION {sizeof(tapml_generation), TAPML_END_TOKEN, 0, 0, 0.0, 0.0, 0, 0}
 
 /* Appends the prompt to the conversation, generates the answer and waits for it. The prompt is
  * `bytes` bytes of UTF-8, null only if `bytes` is 0; it may contain special tokens as text. The

@@ -60,11 +60,22 @@ void give(std::span<const T> items, T* to, int64_t capacity, int64_t* count) {
   *count = std::ssize(items);
 }
 
-Result<std::unique_ptr<llm::Conversation>> load(runtime::Session& session, const char* folder,
-                                                int64_t context) {
+Result<llm::Package> read_package(runtime::Session& session, const char* folder) {
   TAPML_ASSIGN(llm::Package package, llm::read_package(folder));
   TAPML_TRY(api::check_platform(package.file.executable, session, folder));
-  return llm::Conversation::create(session, std::move(package), context);
+  return package;
+}
+
+Result<std::unique_ptr<llm::Conversation>> load(runtime::Session& session, const char* folder,
+                                                const tapml_engine_options& options) {
+  TAPML_ASSIGN(llm::Package package, read_package(session, folder));
+  TAPML_ASSIGN(auto conversation,
+               llm::Conversation::create(session, std::move(package), options.context));
+  if (options.draft) {
+    TAPML_ASSIGN(llm::Package draft, read_package(session, options.draft));
+    TAPML_TRY(conversation->set_draft(std::move(draft)));
+  }
+  return conversation;
 }
 
 // Runs `set` with the conversation and the tensor, unless the engine generates.
@@ -101,7 +112,7 @@ tapml_status tapml_engine_load(tapml_session* session, const char* folder,
       versioned(options, tapml_engine_options TAPML_ENGINE_OPTIONS, "tapml_engine_load, options");
   if (!chosen) return failed(chosen.error());
   return api::guarded("tapml_engine_load", [&] {
-    auto loaded = load(*session->session, folder, chosen->context);
+    auto loaded = load(*session->session, folder, *chosen);
     if (Status files = check_lost_files(); !files) return failed(files.error());
     if (!loaded) return failed(loaded.error());
     *engine = new tapml_engine{std::move(*loaded)};
@@ -145,6 +156,8 @@ tapml_status tapml_engine_generate(tapml_engine* engine, const char* prompt, siz
   llm::TurnOptions turn_options;
   turn_options.max_tokens = chosen->max_tokens;
   turn_options.sampler = {chosen->temperature, chosen->top_p, chosen->top_k, chosen->seed};
+  turn_options.lookup = chosen->lookup;
+  turn_options.propose = {.tokens = chosen->draft_tokens, .keep = chosen->keep_draft != 0};
   if (on_text) {
     turn_options.on_text = [&](std::string_view text) {
       return on_text(user, text.data(), text.size()) == 0;
@@ -166,7 +179,9 @@ tapml_status tapml_engine_generate(tapml_engine* engine, const char* prompt, siz
                                        turn->prompt_tokens,
                                        std::ssize(turn->tokens),
                                        turn->prefill_seconds,
-                                       turn->decode_seconds};
+                                       turn->decode_seconds,
+                                       turn->speculation.proposed,
+                                       turn->speculation.accepted};
       std::memcpy(generation, &result, form->size);
     }
     engine->answer = std::move(turn->tokens);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/model.h"
+#include "llm/batching/batch_proposer.h"
 #include "llm/speculation/speculation.h"
 
 namespace tapml::app {
@@ -20,6 +21,12 @@ struct SpeculationOptions {
   void check(const ModelInterface& model) const;
 };
 
+// A draft model that is ready, for the device of a model.
+struct LoadedDraft {
+  ReadyModel model;
+  std::unique_ptr<llm::Engine> engine;
+};
+
 // What proposes tokens for a model, with the draft model, if there is one.
 class SpeculativeModel {
  public:
@@ -32,16 +39,32 @@ class SpeculativeModel {
 
   llm::Speculation& speculation() { return *speculation_; }
   // Null: lookup.
-  llm::Engine* draft() { return engine_.get(); }
+  llm::Engine* draft() { return draft_.engine.get(); }
 
  private:
   SpeculativeModel() = default;
-  void load_draft(const SpeculationOptions& options, const ModelOptions& loaded_with,
-                  const ReadyModel& model);
 
-  ReadyModel draft_;
-  std::unique_ptr<llm::Engine> engine_;
+  LoadedDraft draft_;
   std::unique_ptr<llm::Speculation> speculation_;
+};
+
+// The same for many texts at once.
+class SpeculativeBatch {
+ public:
+  // As SpeculativeModel::load(). The draft model's cache holds `cached_tokens`, and it reads
+  // prompts in pieces of `prompt_piece`.
+  static std::unique_ptr<SpeculativeBatch> load(const SpeculationOptions& options,
+                                                const ModelOptions& loaded_with,
+                                                const ReadyModel& model, int64_t cached_tokens,
+                                                int64_t prompt_piece);
+
+  llm::BatchProposer& proposer() { return *proposer_; }
+
+ private:
+  SpeculativeBatch() = default;
+
+  LoadedDraft draft_;
+  std::unique_ptr<llm::BatchProposer> proposer_;
 };
 
 }  // namespace tapml::app

@@ -34,6 +34,7 @@ struct ServeModelOptions {
   bool no_tls = false;
   int64_t context = 0, text_seconds = 600, drain_seconds = 10, connections = 512;
   server::ServiceOptions service;
+  app::SpeculationOptions speculation;
 };
 
 // The keys of a file, one a line, or TAPML_API_KEY; none: no key is needed.
@@ -89,6 +90,7 @@ void wait_for(int64_t seconds, const Done& is_done) {
 struct Services {
   std::unique_ptr<llm::Engine> engine;
   std::unique_ptr<llm::Embedder> embedder;
+  std::unique_ptr<app::SpeculativeBatch> speculative;
   std::unique_ptr<server::TextService> texts;  // use the ones above
   std::unique_ptr<server::EmbeddingService> embeddings;
 
@@ -102,6 +104,10 @@ struct Services {
 Services start_services(const ReadyModel& model, const ServeModelOptions& options) {
   Services services;
   if (llm::is_encoder(model.executable->model)) {
+    if (options.speculation.is_on()) {
+      throw_user("an encoder continues no texts", options.model.model,
+                 "a model of texts for --draft and --lookup", "an encoder");
+    }
     services.embedder = make_embedder(model);
     services.embeddings =
         std::make_unique<server::EmbeddingService>(*services.embedder, options.service.waiting);
@@ -112,8 +118,18 @@ Services start_services(const ReadyModel& model, const ServeModelOptions& option
     throw_user("the model reads features, and requests have none", options.model.model,
                "a model of texts", services.engine->model().architecture);
   }
-  services.texts =
-      unwrap(server::TextService::start(*services.engine, *model.tokenizer, options.service));
+  server::ServiceOptions service = options.service;
+  if (options.speculation.is_on()) {
+    options.speculation.check(model.executable->model);
+    // As ContinuousBatch decides for the model's own cache.
+    const int64_t cached = service.batch.cached_tokens > 0 ? service.batch.cached_tokens
+                                                           : 2 * services.engine->capacity();
+    services.speculative = app::SpeculativeBatch::load(options.speculation, options.model, model,
+                                                       cached, service.batch.prompt_piece);
+    service.batch.proposer = &services.speculative->proposer();
+    service.batch.propose = options.speculation.propose;
+  }
+  services.texts = unwrap(server::TextService::start(*services.engine, *model.tokenizer, service));
   return services;
 }
 
@@ -239,6 +255,7 @@ void add_serve(Registration registration) {
   command->add_flag("--no-tls", options->no_tls,
                     "Listen beyond this machine without encryption (needs keys)");
   add_limits(*command, *options);
+  add_options(*command, options->speculation);
   set_runner(*command, registration,
              [options, registration] { return run(*options, registration.output); });
 }

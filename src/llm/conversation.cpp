@@ -1,7 +1,12 @@
 #include "llm/conversation.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "llm/continuation.h"
+#include "llm/speculation/draft_model.h"
+#include "llm/speculation/lookup.h"
+#include "llm/speculation/same_vocabulary.h"
 
 namespace tapml::llm {
 
@@ -33,6 +38,35 @@ Result<std::unique_ptr<Conversation>> Conversation::create(runtime::Session& ses
       std::move(engine), std::move(package.tokenizer), std::move(package.end_tokens)));
   made->engine_->vm().set_interrupt(&made->cancelled_);
   return made;
+}
+
+Status Conversation::set_draft(Package package) {
+  TAPML_TRY(check_verifies(engine_->model()));
+  TAPML_TRY(check_same_vocabulary(tokenizer_, package.tokenizer));
+  auto executable = std::make_shared<const Executable>(std::move(package.file.executable));
+  const int64_t context = std::min(capacity(), executable->model.context);
+  TAPML_ASSIGN(draft_,
+               Engine::create(engine_->vm().session(), std::move(executable), package.weights,
+                              {.capacity = context, .weights_in_place = true}));
+  TAPML_TRY(check_draft(*draft_));
+  draft_->vm().set_interrupt(&cancelled_);
+  return {};
+}
+
+Result<Speculation*> Conversation::speculation_for(const TurnOptions& options) {
+  if (options.propose.tokens == 0) return nullptr;
+  TAPML_TRY(check_speculation_options(options.propose));
+  if (options.lookup == 0 && !draft_) return nullptr;
+  if (speculation_ && lookup_ == options.lookup && propose_ == options.propose) {
+    return speculation_.get();
+  }
+  TAPML_TRY(check_verifies(engine_->model()));
+  TAPML_ASSIGN(auto proposer, options.lookup == 0 ? DraftModel::create(*draft_, engine_->model())
+                                                  : Lookup::create(options.lookup));
+  TAPML_ASSIGN(speculation_, Speculation::create(std::move(proposer), options.propose));
+  lookup_ = options.lookup;
+  propose_ = options.propose;
+  return speculation_.get();
 }
 
 void Conversation::reset() {
@@ -100,6 +134,7 @@ Result<Turn> Conversation::say(std::string_view prompt, const TurnOptions& optio
   };
   TAPML_TRY(check_options(generate));
   TAPML_TRY(check_sampler_options(options.sampler));
+  TAPML_ASSIGN(generate.speculation, speculation_for(options));
   TAPML_ASSIGN(const std::vector<int32_t> tokens, encode(prompt));
   if (options.max_tokens > 0) TAPML_TRY(engine_->check_prompt(std::ssize(tokens)));
   turn.prompt_tokens = std::ssize(tokens);
@@ -116,6 +151,7 @@ Result<Turn> Conversation::say(std::string_view prompt, const TurnOptions& optio
     turn.prompt_tokens = 0;
     return turn;
   }
+  if (generate.speculation) turn.speculation = generate.speculation->counts();
   unread_.reset();
   if (engine_->length() < before + turn.prompt_tokens + std::ssize(turn.tokens)) {
     unread_ = turn.tokens.back();

@@ -12,6 +12,7 @@
 
 #include "llm/engine.h"
 #include "llm/package.h"
+#include "llm/speculation/speculation.h"
 
 namespace tapml::llm {
 
@@ -20,6 +21,10 @@ struct TurnOptions {
   SamplerOptions sampler;
   // Receives the answer in pieces of whole characters, never an empty one; false ends it.
   std::function<bool(std::string_view text)> on_text;
+  // Speculative decoding: proposes what followed the last `lookup` tokens; 0: by the draft model,
+  // if there is one. Without tokens to propose there is none.
+  int64_t lookup = 0;
+  SpeculationOptions propose;
 };
 
 enum class TurnEnd : uint8_t { kEndToken, kMaxTokens, kContextFull, kCaller, kCancelled };
@@ -30,6 +35,7 @@ struct Turn {
   int64_t prompt_tokens = 0;    // run in this turn before the first token
   double prefill_seconds = 0;   // until the first token is known
   double decode_seconds = 0;    // of the tokens after it
+  SpeculationCounts speculation;
 };
 
 // Not thread-safe, except for cancel().
@@ -39,6 +45,10 @@ class Conversation {
   // Engine::create.
   static Result<std::unique_ptr<Conversation>> create(runtime::Session& session, Package package,
                                                       int64_t capacity = 0);
+
+  // Loads a smaller model that proposes tokens in every turn from now on. UserError for a model
+  // that cannot check them, another vocabulary, and as DraftModel::create().
+  Status set_draft(Package package);
 
   // Appends the prompt and the model's answer. The first prompt is encoded with the special tokens
   // that the tokenizer puts around a text, later ones without. The text does not include the end
@@ -75,7 +85,15 @@ class Conversation {
   // The tokens that a turn runs before its first one.
   Result<std::vector<int32_t>> encode(std::string_view prompt) const;
 
+  // What proposes the tokens of a turn; null: nothing.
+  Result<Speculation*> speculation_for(const TurnOptions& options);
+
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Engine> draft_;  // null: none
+  // That of the last turn, for as long as its options stay: a draft model keeps what it has read.
+  std::unique_ptr<Speculation> speculation_;
+  int64_t lookup_ = 0;
+  SpeculationOptions propose_;
   Tokenizer tokenizer_;
   std::vector<int32_t> end_tokens_;
   std::optional<int32_t> unread_;  // the last token, if the model has not run it yet

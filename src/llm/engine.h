@@ -194,6 +194,7 @@ class Engine {
   struct State;  // internal to the component
 
  private:
+  friend class BatchDraft;
   friend class ContinuousBatch;
   Engine();
   // `load` makes the arguments of the weights.

@@ -68,6 +68,20 @@ Result<int64_t> Engine::State::piece_of(std::span<Sequence* const> sequences, in
                          "room for " + std::to_string(room) + " tokens", "make the cache larger"));
 }
 
+Result<int64_t> Engine::State::proposal_room(Sequence& sequence, int64_t left) const {
+  // The last token of a text is chosen and not read.
+  int64_t room = std::min(left - 1, longest_text - sequence.size() - 1);
+  // A call that grows the text above this length reads all of it otherwise, proposed tokens or not.
+  const int64_t after_one = sequence.size() + 1;
+  if (!is_long(after_one) && model.short_text > 0) {
+    room = std::min(room, model.short_text - after_one);
+  }
+  if (room < 1) return room;
+  Sequence* const one = &sequence;
+  TAPML_ASSIGN(const int64_t piece, piece_of({&one, 1}, room + 1));
+  return piece - 1;
+}
+
 Status Engine::State::reserve_pages(std::span<Sequence* const> sequences, int64_t count) {
   if (!model.has_state(StateKind::kPaged)) return {};
   for (Sequence* sequence : sequences) {

@@ -84,6 +84,9 @@ struct Engine::State {
   // embeddings that follow one another, because they may see each other; UserError for a cache that
   // has no room for them.
   Result<int64_t> piece_of(std::span<Sequence* const> sequences, int64_t count) const;
+  // How many tokens can be proposed for a text, so that one call takes them with its last token and
+  // the text has room for them, if it ends after `left` more tokens; at most 0: none.
+  Result<int64_t> proposal_room(Sequence& sequence, int64_t left) const;
   // Releases pages that left the window; then reserves pages for `count` more tokens of each
   // sequence.
   Status reserve_pages(std::span<Sequence* const> sequences, int64_t count);

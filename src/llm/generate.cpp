@@ -90,7 +90,7 @@ class Engine::Generator {
     Speculation& speculation = *options_.speculation;
     tokens_.push_back(token);
     const int64_t left = options_.max_tokens - std::ssize(text_.result.tokens);
-    TAPML_ASSIGN(const int64_t room, Verification::room(*engine_.state_, left));
+    TAPML_ASSIGN(const int64_t room, engine_.state_->proposal_room(engine_.state_->own, left));
     TAPML_ASSIGN(const Proposal proposal, speculation.propose(tokens_, room));
     const double start = seconds_now();
     if (proposal.tokens.empty()) {

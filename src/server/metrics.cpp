@@ -70,6 +70,17 @@ std::string metrics_text(const Metrics& metrics, const llm::ContinuousBatch::Cou
   add("texts_failed_total", "counter", "Texts that ended with an error", counts.failed);
   add("preemptions_total", "counter", "Texts that gave back their pages", counts.preemptions);
   add("steps_total", "counter", "Steps of the engine", counts.steps);
+  add("proposed_tokens_total", "counter", "Tokens that were proposed and checked",
+      counts.proposed_tokens);
+  add("accepted_tokens_total", "counter", "Of these, the ones that texts took",
+      counts.accepted_tokens);
+  add("verify_steps_total", "counter", "Steps that checked proposed tokens", counts.verify_steps);
+  add("speculation_stops_total", "counter", "How often speculation measured slower",
+      counts.speculation_stops);
+  add("draft_cache_pages", "gauge", "Pages that the draft model's cache may have",
+      counts.draft_pages);
+  add("draft_cache_pages_used", "gauge", "Pages of the draft model that texts use",
+      counts.used_draft_pages);
   text +=
       metrics.first_token.text("tapml_first_token_seconds", "From a request to its first token");
   text += metrics.between_tokens.text("tapml_token_seconds", "Between two tokens of a text");

@@ -109,10 +109,20 @@ TEST_F(EngineRefuses, EngineOptionsOutOfRange) {
                    {"capacity is out of range", std::to_string(context)});
   }
   for (const size_t size : {size_t{0}, sizeof(tapml_engine_options) + 1}) {
-    const tapml_engine_options options = {size, 0};
+    const tapml_engine_options options = {size, 0, nullptr};
     expect_refused(tapml_engine_load(engine_.session(), package.c_str(), &options, &engine),
                    {"the size of the structure is out of range", std::to_string(size)});
   }
+}
+
+TEST_F(EngineRefuses, DraftModelsThatDoNotFit) {
+  const std::string& package = testing::demo_package("cpu");
+  tapml_engine_options options = TAPML_ENGINE_OPTIONS;
+  tapml_engine* engine = nullptr;
+  options.draft = "/nowhere";
+  expect_refused(tapml_engine_load(engine_.session(), package.c_str(), &options, &engine),
+                 {"/nowhere"});
+  EXPECT_EQ(engine, nullptr);
 }
 
 TEST_F(EngineRefuses, GenerateOptionsOutOfRange) {
@@ -125,6 +135,15 @@ TEST_F(EngineRefuses, GenerateOptionsOutOfRange) {
   };
   refused(at_most(-1), {"max_tokens", "-1"});
   tapml_generate_options options = TAPML_GENERATE_OPTIONS;
+  for (const int64_t count : {int64_t{-1}, int64_t{65}}) {
+    options = TAPML_GENERATE_OPTIONS;
+    options.draft_tokens = count;
+    refused(options, {"draft_tokens", std::to_string(count)});
+    options = TAPML_GENERATE_OPTIONS;
+    options.lookup = count;
+    refused(options, {"lookup", std::to_string(count)});
+  }
+  options = TAPML_GENERATE_OPTIONS;
   for (const double temperature : {-0.5, 2e6, std::numeric_limits<double>::quiet_NaN()}) {
     options.temperature = temperature;
     refused(options, {"temperature"});

@@ -76,6 +76,40 @@ TEST_P(EngineAsRun, TakesTheSameTokens) {
   }
 }
 
+TEST_P(EngineAsRun, ProposedTokensChangeNoAnswer) {
+  if (!testing::open_device(GetParam())) GTEST_SKIP() << GetParam() << " is unavailable";
+  tapml_engine_options with_draft = TAPML_ENGINE_OPTIONS;
+  with_draft.draft = testing::demo_package(GetParam()).c_str();
+  CEngine engine(GetParam(), &with_draft);
+  ASSERT_NE(engine.get(), nullptr) << tapml_last_error();
+  tapml_generate_options plain = at_most(40);
+  plain.draft_tokens = 0;
+  tapml_generate_options drafted = at_most(40), looked_up = at_most(40);
+  drafted.keep_draft = looked_up.keep_draft = 1;
+  looked_up.lookup = 1;
+  const auto tokens_of = [&](const tapml_generate_options& options, CAnswer& answer) {
+    tapml_engine_reset(engine.get());
+    answer.ask(engine.get(), kPrompt, options);
+    EXPECT_EQ(answer.status, TAPML_OK) << tapml_last_error();
+    EXPECT_EQ(engine.length(), answer.generation.prompt_tokens + 40);
+    std::vector<int32_t> tokens = engine.tokens();
+    // A further turn, of the answer's own tokens and new ones.
+    answer.ask(engine.get(), " and", options);
+    EXPECT_EQ(answer.status, TAPML_OK) << tapml_last_error();
+    std::ranges::copy(engine.tokens(), std::back_inserter(tokens));
+    return tokens;
+  };
+  CAnswer without, by_draft, by_lookup;
+  const std::vector<int32_t> expected = tokens_of(plain, without);
+  EXPECT_EQ(expected.size(), 80u);
+  EXPECT_EQ(without.generation.proposed, 0);
+  EXPECT_EQ(tokens_of(drafted, by_draft), expected);
+  EXPECT_EQ(tokens_of(looked_up, by_lookup), expected);
+  EXPECT_GT(by_draft.generation.proposed, 0);
+  EXPECT_GT(by_draft.generation.accepted, by_draft.generation.proposed / 2);
+  EXPECT_GT(by_lookup.generation.proposed, 0);
+}
+
 TEST_P(EngineAsRun, SeveralEnginesRunAtOnce) {
   if (!testing::open_device(GetParam())) GTEST_SKIP() << GetParam() << " is unavailable";
   CEngine first(GetParam()), third(GetParam());

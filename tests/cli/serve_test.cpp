@@ -156,6 +156,77 @@ TEST(Serve, ATextDependsOnItsRequestAlone) {
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(text_of(several, i), alone[2 + i]);
 }
 
+// The value of a metric without labels.
+int64_t metric(HttpClient& client, const std::string& name) {
+  const std::string text = client.get("/metrics").body, line = "\ntapml_" + name + " ";
+  const size_t at = text.find(line);
+  if (at == std::string::npos) {
+    ADD_FAILURE() << "no " << name << " in\n" << text;
+    return -1;
+  }
+  return std::stoll(text.substr(at + line.size()));
+}
+
+TEST(Serve, SpeculationChangesNoAnswer) {
+  const std::string begin = R"({"prompt": "Emma was the the the", "max_tokens": 24, )";
+  const std::vector<std::string> bodies = {
+      begin + R"("temperature": 0})",
+      begin + R"("temperature": 0, "stop": ["e "]})",
+      begin + R"("temperature": 0.9, "seed": 3})",
+      begin + R"("temperature": 0.7, "seed": 4, "n": 3, "top_p": 0.9})",
+      begin + R"("temperature": 0.7, "seed": 5, "frequency_penalty": 0.5, "logprobs": 2})",
+      begin + R"("temperature": 0, "repetition_penalty": 1.3, "logit_bias": {"5": 2}})",
+      begin + R"("temperature": 0, "grammar": "root ::= [a-z ]{5,30}"})",
+      R"({"prompt": "It", "max_tokens": 40, "temperature": 0})"};
+  std::vector<std::string> plain;
+  {
+    Server server;
+    HttpClient client(server.port());
+    for (const std::string& body : bodies) plain.push_back(text_of(client.post(kText, body)));
+    EXPECT_EQ(metric(client, "proposed_tokens_total"), 0);
+  }
+  const std::vector<std::vector<std::string>> ways = {
+      {"--draft", kDemoModel, "--keep-draft"},
+      {"--draft", kDemoModel, "--keep-draft", "--draft-tokens", "7", "--cache-tokens", "1024"},
+      {"--lookup", "1", "--keep-draft"},
+      {"--lookup", "2"}};
+  for (size_t way = 0; way < ways.size(); ++way) {
+    SCOPED_TRACE(way);
+    Server server(ways[way]);
+    HttpClient client(server.port());
+    std::vector<std::string> texts(2 * bodies.size());
+    std::vector<std::thread> clients;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      clients.emplace_back([&, i] {
+        HttpClient own(server.port());
+        texts[i] = text_of(own.post(kText, bodies[i % bodies.size()]));
+      });
+    }
+    {
+      HttpClient gone(server.port());
+      gone.send(
+          request_bytes(kText, R"({"prompt": "Emma was", "max_tokens": 500, "stream": true})"));
+      gone.read_until("\"text\"");
+    }
+    for (std::thread& one : clients) one.join();
+    for (size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(texts[i], plain[i % bodies.size()]) << i;
+    // The client that went away leaves nothing.
+    for (int i = 0; i < 500 && metric(client, "texts_running") > 0; ++i) {
+    }
+    EXPECT_EQ(metric(client, "texts_running"), 0);
+    EXPECT_EQ(metric(client, "draft_cache_pages_used"), 0);
+    EXPECT_EQ(text_of(client.post(kText, bodies[0])), plain[0]);
+    if (way == 3) continue;
+    EXPECT_GT(metric(client, "proposed_tokens_total"), 0);
+    if (way < 2) {
+      EXPECT_GT(metric(client, "accepted_tokens_total"),
+                metric(client, "proposed_tokens_total") / 3);
+      EXPECT_GT(metric(client, "draft_cache_pages"), 0);
+    }
+    EXPECT_EQ(server.process().end(), 0) << server.process().log();
+  }
+}
+
 TEST(Serve, ConstrainsAnswers) {
   Server server;
   HttpClient client(server.port());
@@ -346,8 +417,9 @@ TEST(Serve, ForgetsAClientThatIsGone) {
   ADD_FAILURE() << client.get("/metrics").body;
 }
 
-TEST(Serve, EndsWhenItsTextsHaveEnded) {
-  Server server;
+// SIGTERM comes while a text is generated, which ends as it would.
+void expect_end_after_text(const std::vector<std::string>& args) {
+  Server server(args);
   HttpClient client(server.port());
   client.send(
       request_bytes(kText, R"({"prompt": "Emma was", "max_tokens": 300, "temperature": 0})"));
@@ -360,6 +432,12 @@ TEST(Serve, EndsWhenItsTextsHaveEnded) {
   ends.join();
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.json().find("usage")->find("completion_tokens")->as_integer(), 300);
+}
+
+TEST(Serve, EndsWhenItsTextsHaveEnded) {
+  expect_end_after_text({});
+  expect_end_after_text({"--draft", kDemoModel, "--keep-draft"});
+  expect_end_after_text({"--lookup", "1", "--keep-draft"});
 }
 
 TEST(Serve, RefusesOptionsThatAreWrong) {
@@ -377,6 +455,9 @@ TEST(Serve, RefusesOptionsThatAreWrong) {
   refused({"--context", "100000"}, "capacity");
   refused({"--cache-tokens", "16", "--listen", "127.0.0.1:0"}, "does not hold one text");
   refused({"--texts", "-1"}, "--texts");
+  refused({"--draft", kDemoModel, "--lookup", "2"}, "--lookup");
+  refused({"--draft-tokens", "65"}, "--draft-tokens");
+  refused({"--draft", folder / "nothing", "--listen", "127.0.0.1:0"}, "nothing");
   refused({"--image", "x.png"}, "texts only");
 }
 

@@ -97,3 +97,16 @@ def test_errors_are_the_packages(client):
     with pytest.raises(openai.BadRequestError) as wrong:
         client.chat.completions.create(model="demo", messages=QUESTION, temperature=-1)
     assert wrong.value.param == "temperature"
+
+
+def test_speculation_changes_no_answer(client):
+    template = ("--chat-template", ROOT / "examples/chat/plain.jinja")
+    options = [{"temperature": 0}, {"temperature": 0.8, "seed": 3, "stop": ["e "]}, {"temperature": 0.8, "seed": 4, "n": 2}]
+
+    def answers(one):
+        made = [one.chat.completions.create(model="demo", messages=QUESTION, max_tokens=24, **more) for more in options]
+        return [[(choice.message.content, choice.finish_reason) for choice in answer.choices] for answer in made]
+    with served(*template, "--draft", ROOT / "models/demo", "--keep-draft") as drafted:
+        assert answers(drafted) == answers(client)
+    with served(*template, "--lookup", "2", "--keep-draft") as looked_up:
+        assert answers(looked_up) == answers(client)

@@ -6,11 +6,11 @@ namespace tapml::llm {
 
 using runtime::Tensor;
 
-namespace {
-
-bool is_on_host(const RowToChoose& row) {
+bool needs_host(const RowToChoose& row) {
   return row.top_probabilities >= 0 || !row.rules->is_empty() || (row.constrain && *row.constrain);
 }
+
+namespace {
 
 // `draw` has no temperature of 0: the most likely token is the only one of top-k 1.
 SamplerOptions drawn_options(const SamplerOptions& options) {
@@ -20,7 +20,7 @@ SamplerOptions drawn_options(const SamplerOptions& options) {
 Result<ChosenToken> choose_on_host(const RowToChoose& row, std::span<const float> logits) {
   TAPML_TRY(check_logits(logits));
   ChosenToken chosen;
-  if (is_on_host(row)) {
+  if (needs_host(row)) {
     std::vector<float> changed(logits.begin(), logits.end());
     apply_logit_rules(*row.rules, *row.sampler, row.tokens, row.prompt, changed);
     if (row.constrain && *row.constrain) (*row.constrain)(changed);
@@ -74,7 +74,7 @@ Status draw(Engine::State& state, const Tensor& logits, std::span<RowToChoose> r
 Status choose_tokens(Engine::State& state, const Tensor& logits, std::span<RowToChoose> rows) {
   const bool is_random = std::ranges::any_of(
       rows, [](const RowToChoose& row) { return row.sampler->temperature > 0; });
-  const bool on_host = std::ranges::any_of(rows, is_on_host);
+  const bool on_host = std::ranges::any_of(rows, needs_host);
   if (!on_host && is_random && state.draws()) return draw(state, logits, rows);
   if (!on_host && !is_random && state.samples_in_model) {
     TAPML_ASSIGN(const HostTensor tokens, state.most_likely(logits));
@@ -88,6 +88,29 @@ Status choose_tokens(Engine::State& state, const Tensor& logits, std::span<RowTo
     rows[i].chosen = choose_on_host(rows[i], bytes.values<float>().subspan(i * width, width));
   }
   return {};
+}
+
+Result<LaterRows> LaterRows::read(Engine::State& state, const Tensor& logits, bool on_host) {
+  LaterRows read;
+  read.width_ = static_cast<size_t>(state.model.vocabulary);
+  const auto taken =
+      InputOfText::find(state.vm->executable(), state.function("sample"), Role::kLogits);
+  const bool takes_all = !taken || !taken->constant_texts();
+  if (!on_host && state.samples_in_model && takes_all) {
+    TAPML_ASSIGN(read.likely_, state.most_likely(logits));
+  } else {
+    TAPML_ASSIGN(read.values_, state.bytes_of(logits));
+  }
+  return read;
+}
+
+void LaterRows::choose(int64_t at, RowToChoose& row) const {
+  const auto index = static_cast<size_t>(at);
+  if (likely_.size() > 0) {
+    row.chosen = chosen_there(likely_.values<int32_t>()[index]);
+  } else {
+    row.chosen = choose_on_host(row, values_.values<float>().subspan(index * width_, width_));
+  }
 }
 
 }  // namespace tapml::llm

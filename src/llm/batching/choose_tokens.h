@@ -26,4 +26,24 @@ struct RowToChoose {
 Status choose_tokens(Engine::State& state, const runtime::Tensor& logits,
                      std::span<RowToChoose> rows);
 
+// Chooses from the logits of several tokens of each text, one after another, because what a token
+// of a text is chosen by can depend on the one before it.
+class LaterRows {
+ public:
+  // `logits` [rows, vocabulary]. `on_host`: a row may draw, or needs_host(). An error is one of the
+  // device.
+  static Result<LaterRows> read(Engine::State& state, const runtime::Tensor& logits, bool on_host);
+
+  // Sets `row.chosen` by row `at` of the logits.
+  void choose(int64_t at, RowToChoose& row) const;
+
+ private:
+  size_t width_ = 0;
+  HostTensor likely_;  // the most likely token of each row; empty: `values_` are there
+  HostTensor values_;
+};
+
+// Whether the model's functions cannot choose its token.
+bool needs_host(const RowToChoose& row);
+
 }  // namespace tapml::llm

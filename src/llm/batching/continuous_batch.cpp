@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "llm/batching/batch_pace.h"
 #include "llm/batching/choose_tokens.h"
 #include "llm/batching/prefix_cache.h"
 #include "llm/engine_state.h"
@@ -32,6 +33,8 @@ struct ContinuousBatch::Text {
   HostTensor generator;
   TextEnd end;
   bool has_begun = false;  // its shared tokens are known
+  // While proposed tokens are checked: the tokens in the cache that are chosen ones.
+  std::optional<int64_t> checked;
 };
 
 class ContinuousBatch::State {
@@ -39,12 +42,14 @@ class ContinuousBatch::State {
   State(Engine& engine, Engine::State& internal, const BatchOptions& options, int64_t pages)
       : state_(internal),
         options_(options),
+        pace_(options.propose.keep),
         pages_(pages),
         prefixes_(internal.rows.pages, internal.rows.page_size) {
     engine.reset();
     state_.page_limit = pages;
   }
   ~State() {
+    for (const auto& text : running_) forget_proposals(*text);
     state_.last.function = nullptr;  // its sequences are gone
     state_.page_limit = 0;
   }
@@ -61,12 +66,14 @@ class ContinuousBatch::State {
     const auto is_it = [id](const std::unique_ptr<Text>& text) { return text->id == id; };
     std::erase_if(waiting_, is_it);
     std::erase_if(running_, is_it);
+    if (options_.proposer) options_.proposer->forget(id);
   }
 
   Result<bool> step() {
     admit();
     if (running_.empty()) return false;
     ++counts_.steps;
+    has_read_piece_ = false;
     Status done = read_prompt();
     if (done) done = append_tokens();
     if (done) return true;
@@ -95,6 +102,11 @@ class ContinuousBatch::State {
     }
     std::ranges::sort(used);
     counts.used_pages = std::unique(used.begin(), used.end()) - used.begin();
+    counts.speculation_stops = pace_.stops();
+    if (options_.proposer) {
+      counts.draft_pages = options_.proposer->pages();
+      counts.used_draft_pages = options_.proposer->used_pages();
+    }
     return counts;
   }
 
@@ -165,6 +177,7 @@ class ContinuousBatch::State {
     running_.pop_back();
     remember(*text);
     text->sequence.clear();
+    forget_proposals(*text);
     state_.last.function = nullptr;
     ++counts_.preemptions;
     waiting_.push_front(std::move(text));
@@ -218,13 +231,14 @@ class ContinuousBatch::State {
     const auto piece = std::span(text.tokens)
                            .subspan(static_cast<size_t>(one->length), static_cast<size_t>(count));
     const bool is_last = count == text.unread();
+    has_read_piece_ = true;
     TAPML_ASSIGN(const Tensor logits, state_.step("prefill", {&one, 1}, piece, is_last));
     if (!is_last) return {};
     remember(text);
     return accept({&text}, logits);
   }
 
-  // Appends a token to each text whose prompt is read.
+  // Appends a token to each text whose prompt is read, or several that were proposed.
   Status append_tokens() {
     std::vector<Text*> texts;
     for (bool has_room = false; !has_room;) {
@@ -238,6 +252,14 @@ class ContinuousBatch::State {
       if (texts.empty()) return {};
       TAPML_ASSIGN(has_room, make_room(pages));
     }
+    const auto count = std::ssize(texts);
+    double start = seconds_now();
+    if (options_.proposer && pace_.proposes(count)) {
+      TAPML_ASSIGN(const std::vector<TextToPropose> proposals, propose(texts));
+      TAPML_ASSIGN(const int64_t width, width_of(texts, proposals));
+      if (width > 1) return verify(texts, proposals, width, start);
+      start = seconds_now();
+    }
     std::vector<Sequence*> sequences;
     std::vector<int32_t> tokens;
     for (Text* text : texts) {
@@ -246,37 +268,148 @@ class ContinuousBatch::State {
     }
     state_.plan(sequences, 1);
     TAPML_ASSIGN(const Tensor logits, state_.step("decode", sequences, tokens));
-    return accept(texts, logits);
+    TAPML_TRY(accept(texts, logits));
+    if (options_.proposer && !has_read_piece_) pace_.plain(count, seconds_now() - start);
+    return {};
+  }
+
+  Result<std::vector<TextToPropose>> propose(const std::vector<Text*>& texts) {
+    std::vector<TextToPropose> proposals;
+    for (Text* text : texts) {
+      const int64_t left = text->request.max_tokens - text->end.tokens;
+      TAPML_ASSIGN(const int64_t room, state_.proposal_room(text->sequence, left));
+      proposals.push_back({.id = text->id,
+                           .tokens = text->tokens,
+                           .prompt = text->end.prompt_tokens,
+                           .count = std::clamp<int64_t>(room, 0, options_.propose.tokens),
+                           .sampler = &text->request.sampler,
+                           .rules = &text->request.rules,
+                           .generator = &text->generator,
+                           .proposed = {}});
+    }
+    TAPML_TRY(options_.proposer->propose(proposals));
+    return proposals;
+  }
+
+  // The rows of each text in the call that checks these: for the longest proposal, as far as every
+  // text has room for so many and no text has to wait for the pages. 1: a plain step is due.
+  Result<int64_t> width_of(const std::vector<Text*>& texts,
+                           const std::vector<TextToPropose>& proposals) {
+    int64_t width = 1;
+    for (const TextToPropose& one : proposals)
+      width = std::max<int64_t>(width, 1 + std::ssize(one.proposed));
+    for (Text* text : texts) {
+      if (width == 1) return width;
+      TAPML_ASSIGN(const int64_t room, state_.proposal_room(text->sequence, width));
+      width = std::min(width, 1 + std::max<int64_t>(room, 0));
+    }
+    const int64_t free = free_pages() + prefixes_.unused();
+    while (width > 1 && pages_for(texts, width) > free) --width;
+    return width;
+  }
+  int64_t pages_for(const std::vector<Text*>& texts, int64_t count) const {
+    int64_t pages = 0;
+    for (Text* text : texts) pages += pages_for(*text, count);
+    return pages;
+  }
+
+  // Checks the proposed tokens by one call, in which each text has `width` rows. `start`: when
+  // proposing them began.
+  Status verify(const std::vector<Text*>& texts, const std::vector<TextToPropose>& proposals,
+                int64_t width, double start) {
+    TAPML_ASSIGN(const bool has_room, make_room(pages_for(texts, width)));
+    if (!has_room) return {};
+    std::vector<Sequence*> sequences;
+    std::vector<int32_t> tokens;
+    std::vector<std::vector<int32_t>> proposed;
+    bool on_host = false;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      sequences.push_back(&texts[i]->sequence);
+      const int32_t last = texts[i]->tokens.back();
+      const auto taken = std::min<int64_t>(std::ssize(proposals[i].proposed), width - 1);
+      const auto own = std::span(proposals[i].proposed).first(static_cast<size_t>(taken));
+      tokens.push_back(last);
+      tokens.insert(tokens.end(), own.begin(), own.end());
+      tokens.insert(tokens.end(), static_cast<size_t>(width - 1 - taken), last);
+      proposed.emplace_back(own.begin(), own.end());
+      counts_.proposed_tokens += taken;
+      on_host |= texts[i]->request.sampler.temperature > 0 || needs_host(row_of(*texts[i]));
+    }
+    state_.plan(sequences, width);
+    TAPML_ASSIGN(Tensor logits, state_.step("logits_all", sequences, tokens));
+    logits.shape = {std::ssize(texts) * width, state_.model.vocabulary};
+    TAPML_ASSIGN(const LaterRows rows, LaterRows::read(state_, logits, on_host));
+    ++counts_.verify_steps;
+    int64_t chosen = 0;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      chosen += accept_proposed(*texts[i], proposed[i], rows, static_cast<int64_t>(i) * width,
+                                texts[i]->sequence.length - width);
+    }
+    state_.last.function = nullptr;
+    if (!has_read_piece_) pace_.verified(std::ssize(texts), seconds_now() - start, chosen);
+    return {};
+  }
+
+  // Chooses tokens for a text for as long as they are the proposed ones, and one more; the cache
+  // then holds all but the last one. `row`: its first row; `length`: its tokens before the call.
+  // Returns how many tokens were chosen. The text may have ended.
+  int64_t accept_proposed(Text& text, std::span<const int32_t> proposed, const LaterRows& rows,
+                          int64_t row, int64_t length) {
+    for (int64_t i = 0;; ++i) {
+      RowToChoose one = row_of(text);
+      rows.choose(row + i, one);
+      const auto at = static_cast<size_t>(i);
+      const bool is_accepted =
+          at < proposed.size() && one.chosen && one.chosen->token == proposed[at];
+      counts_.accepted_tokens += is_accepted ? 1 : 0;
+      text.checked = length + i + 1;
+      if (!accept(text, one.chosen)) return i + 1;
+      if (is_accepted) continue;
+      take_back(text);
+      return i + 1;
+    }
+  }
+
+  // Takes back the rows that hold no chosen token.
+  static void take_back(Text& text) {
+    if (!text.checked) return;
+    text.sequence.rewind(*text.checked);
+    text.checked.reset();
+  }
+
+  static RowToChoose row_of(Text& text) {
+    return {.sampler = &text.request.sampler,
+            .rules = &text.request.rules,
+            .constrain = &text.request.constrain,
+            .tokens = text.tokens,
+            .prompt = text.end.prompt_tokens,
+            .top_probabilities = text.request.top_probabilities,
+            .generator = &text.generator,
+            .chosen = {}};
   }
 
   // Chooses a token for each row of the logits; ends texts.
   Status accept(const std::vector<Text*>& texts, const Tensor& logits) {
     std::vector<RowToChoose> rows;
     rows.reserve(texts.size());
-    for (Text* text : texts) {
-      rows.push_back({.sampler = &text->request.sampler,
-                      .rules = &text->request.rules,
-                      .constrain = &text->request.constrain,
-                      .tokens = text->tokens,
-                      .prompt = text->end.prompt_tokens,
-                      .top_probabilities = text->request.top_probabilities,
-                      .generator = &text->generator,
-                      .chosen = {}});
-    }
+    for (Text* text : texts) rows.push_back(row_of(*text));
     TAPML_TRY(choose_tokens(state_, logits, rows));
     for (size_t i = 0; i < texts.size(); ++i) accept(*texts[i], rows[i].chosen);
     return {};
   }
 
-  void accept(Text& text, const Result<ChosenToken>& chosen) {
+  // Whether the text goes on; otherwise it is gone.
+  bool accept(Text& text, const Result<ChosenToken>& chosen) {
     if (!chosen) {
       ++counts_.failed;
-      return finish(text, fail(chosen.error()));
+      finish(text, fail(chosen.error()));
+      return false;
     }
     const auto stop = [&](StopReason reason) {
       text.end.reason = reason;
       ++counts_.ended;
       finish(text, text.end);
+      return false;
     };
     ChosenToken token = *chosen;
     token.is_end = std::ranges::find(text.request.eos, token.token) != text.request.eos.end();
@@ -289,11 +422,15 @@ class ContinuousBatch::State {
     if (token.is_end) return stop(StopReason::kEos);
     if (!goes_on) return stop(StopReason::kCaller);
     if (text.end.tokens >= text.request.max_tokens) return stop(StopReason::kMaxTokens);
-    if (text.sequence.length >= state_.longest_text) stop(StopReason::kContextFull);
+    const int64_t read = text.checked.value_or(text.sequence.length);
+    if (read >= state_.longest_text) return stop(StopReason::kContextFull);
+    return true;
   }
 
   void finish(Text& text, const Result<TextEnd>& end) {
+    take_back(text);
     remember(text);
+    forget_proposals(text);
     const auto at =
         std::ranges::find_if(running_, [&](const auto& one) { return one.get() == &text; });
     const std::unique_ptr<Text> ended = std::move(*at);
@@ -302,13 +439,20 @@ class ContinuousBatch::State {
     if (ended->request.on_end) ended->request.on_end(end);
   }
 
+  void forget_proposals(const Text& text) {
+    if (options_.proposer) options_.proposer->forget(text.id);
+  }
+
   void fail_all(const Error& error) {
     state_.last.function = nullptr;
     std::vector<std::unique_ptr<Text>> texts = std::exchange(running_, {});
     std::ranges::move(waiting_, std::back_inserter(texts));
     waiting_.clear();
     counts_.failed += std::ssize(texts);
-    for (const auto& text : texts) text->sequence.clear();
+    for (const auto& text : texts) {
+      text->sequence.clear();
+      forget_proposals(*text);
+    }
     for (const auto& text : texts) {
       if (text->request.on_end) text->request.on_end(fail(error));
     }
@@ -316,6 +460,8 @@ class ContinuousBatch::State {
 
   Engine::State& state_;
   const BatchOptions options_;
+  BatchPace pace_;
+  bool has_read_piece_ = false;                 // of a prompt, in this step
   int64_t pages_;                               // most
   PrefixCache prefixes_;                        // outlives the texts
   std::vector<std::unique_ptr<Text>> running_;  // in the order in which they came
@@ -337,6 +483,10 @@ Result<std::unique_ptr<ContinuousBatch>> ContinuousBatch::create(Engine& engine,
                            std::to_string(options.texts) + " texts, a piece of " +
                                std::to_string(options.prompt_piece) + " tokens, a cache of " +
                                std::to_string(options.cached_tokens) + " tokens"));
+  }
+  if (options.proposer) {
+    TAPML_TRY(check_verifies(state.model));
+    TAPML_TRY(check_speculation_options(options.propose));
   }
   const auto tokens =
       InputOfText::find(engine.vm().executable(), state.function("decode"), Role::kTokens);

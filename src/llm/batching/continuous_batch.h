@@ -6,6 +6,12 @@
 // out, those that no text uses are taken first; then the text that came last gives back its pages,
 // waits at the front, and is read again later. What a text becomes depends on its request alone,
 // not on the others: its tokens are drawn by a generator of its own.
+//
+// With a proposer, a step checks the proposed tokens of all texts by one call of `logits_all`. Each
+// token is chosen from the model's logits as without one, and a proposed token is accepted if it is
+// the chosen one. The widest proposal makes the number of rows: a text with fewer tokens has its
+// last one repeated. The rows after the chosen tokens are taken back before anything else sees
+// them.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +21,10 @@
 #include <span>
 #include <vector>
 
+#include "llm/batching/batch_proposer.h"
 #include "llm/batching/logit_rules.h"
 #include "llm/engine.h"
+#include "llm/speculation/speculation.h"
 
 namespace tapml::llm {
 
@@ -26,6 +34,10 @@ struct BatchOptions {
   int64_t cached_tokens = 0;   // that the pages of all texts hold; 0: twice the engine's capacity
   int64_t prompt_piece = 256;  // most prompt tokens of a step
   bool share_prefixes = true;
+  // Proposes tokens, which one call checks together with the last token of each text; null: each
+  // step gives a text one token. Outlives the batch, and is used by nothing else.
+  BatchProposer* proposer = nullptr;
+  SpeculationOptions propose;
 };
 
 struct ChosenToken {
@@ -71,10 +83,14 @@ class ContinuousBatch {
     // Since the beginning:
     int64_t prompt_tokens = 0, shared_tokens = 0, generated_tokens = 0;
     int64_t steps = 0, preemptions = 0, ended = 0, failed = 0;
+    // Of a proposer: tokens, the calls that checked them, and how often it measured slower.
+    int64_t proposed_tokens = 0, accepted_tokens = 0, verify_steps = 0, speculation_stops = 0;
+    int64_t draft_pages = 0, used_draft_pages = 0;  // of its cache
   };
 
   // UserError for options out of range, a cache that does not hold a text of the engine's capacity,
-  // and several texts where the model's functions take one only.
+  // several texts where the model's functions take one only, and a proposer where the model cannot
+  // check tokens.
   static Result<std::unique_ptr<ContinuousBatch>> create(Engine& engine,
                                                          const BatchOptions& options = {});
   ~ContinuousBatch();

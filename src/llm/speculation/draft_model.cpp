@@ -25,6 +25,8 @@ Status refuse_draft(const std::string& problem, const ModelInterface& draft) {
                          draft.architecture, "use another draft model, or --lookup 3"));
 }
 
+}  // namespace
+
 Status check_draft(const Engine& draft) {
   const ModelInterface& model = draft.model();
   if (model.has_state(StateKind::kRecurrent)) {
@@ -36,8 +38,6 @@ Status check_draft(const Engine& draft) {
   if (draft.reads_features()) return refuse_draft("needs features", model);
   return {};
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Proposer>> DraftModel::create(Engine& draft, const ModelInterface& model) {
   TAPML_TRY(check_draft(draft));

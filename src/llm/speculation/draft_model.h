@@ -9,13 +9,16 @@
 
 namespace tapml::llm {
 
+// UserError for a draft model that has recurrent state or a window, because it would read the text
+// again for each refused token, and for one that needs features.
+Status check_draft(const Engine& draft);
+
 // At temperature 0 the draft model's most likely tokens, otherwise tokens that it draws with the
 // text's options, from the stream "draft" of the seed.
 class DraftModel final : public Proposer {
  public:
-  // `draft` is used by nothing else, and outlives it. `model` checks the tokens. UserError for a
-  // draft model that has recurrent state or a window, because it would read the text again for each
-  // refused token, and for one that needs features.
+  // `draft` is used by nothing else, and outlives it. `model` checks the tokens. UserError as
+  // check_draft().
   static Result<std::unique_ptr<Proposer>> create(Engine& draft, const ModelInterface& model);
 
   // Reads the text but for its last token. The tokens that it has in common with the last text are

@@ -15,13 +15,16 @@ Status check_verifies(const ModelInterface& model) {
       model.architecture + ", which has recurrent state", "leave out --draft and --lookup"));
 }
 
+Status check_speculation_options(const SpeculationOptions& options) {
+  if (options.tokens >= 1 && options.tokens <= Speculation::kMostProposed) return {};
+  return fail(user_error("the number of tokens to propose is out of range", "draft_tokens",
+                         "1 to " + std::to_string(Speculation::kMostProposed),
+                         std::to_string(options.tokens)));
+}
+
 Result<std::unique_ptr<Speculation>> Speculation::create(std::unique_ptr<Proposer> proposer,
                                                          const SpeculationOptions& options) {
-  if (options.tokens < 1 || options.tokens > kMostProposed) {
-    return fail(user_error("the number of tokens to propose is out of range", "draft_tokens",
-                           "1 to " + std::to_string(kMostProposed),
-                           std::to_string(options.tokens)));
-  }
+  TAPML_TRY(check_speculation_options(options));
   return std::unique_ptr<Speculation>(new Speculation(std::move(proposer), options));
 }
 

@@ -26,10 +26,15 @@ struct SpeculationOptions {
   int64_t tokens = 4;  // that are proposed at once, 1 to kMostProposed
   // Neither measures plain steps nor turns itself off.
   bool keep = false;
+
+  bool operator==(const SpeculationOptions&) const = default;
 };
 
 // UserError for a model whose state cannot forget tokens: recurrent state.
 Status check_verifies(const ModelInterface& model);
+
+// UserError for options out of range.
+Status check_speculation_options(const SpeculationOptions& options);
 
 // Of one text at a time. Not thread-safe.
 class Speculation {

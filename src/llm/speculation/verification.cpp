@@ -4,20 +4,6 @@
 
 namespace tapml::llm {
 
-Result<int64_t> Engine::Verification::room(State& state, int64_t left) {
-  // The last token of a text is chosen and not read.
-  int64_t room = std::min(left - 1, state.longest_text - state.own.size() - 1);
-  // A call that grows the text above this length reads all of it otherwise, proposed tokens or not.
-  const int64_t after_one = state.own.size() + 1;
-  if (!state.is_long(after_one) && state.model.short_text > 0) {
-    room = std::min(room, state.model.short_text - after_one);
-  }
-  if (room < 1) return room;
-  Sequence* const own = &state.own;
-  TAPML_ASSIGN(const int64_t piece, state.piece_of({&own, 1}, room + 1));
-  return piece - 1;
-}
-
 bool Engine::Verification::chooses_in_model() const {
   if (!state_.samples_in_model || state_.sampler.temperature > 0) return false;
   if (options_.constrain || options_.keep_logits) return false;

@@ -17,10 +17,6 @@ class Engine::Verification {
   Verification(Engine& engine, const GenerateOptions& options, LogitRows& kept, Continuation& text)
       : engine_(engine), state_(*engine.state_), options_(options), kept_(kept), text_(text) {}
 
-  // How many tokens can be proposed now, so that one call takes them and the text has room for
-  // them; at most 0: none.
-  static Result<int64_t> room(State& state, int64_t left);
-
   // Appends the chosen tokens to the text, and to `chosen`; the cache then holds all of them but
   // the last one. Returns whether the text goes on.
   Result<bool> run(int32_t last, const Proposal& proposal, std::vector<int32_t>& chosen);
