@@ -132,8 +132,7 @@ class PassBisector {
       reference_.emplace(logits, std::vector<HostTensor>());
     }
     reference_->set_emulation(
-        [this](const op::ProductRounding& products) { return reference_of(products); },
-        module_);
+        [this](const op::ProductRounding& products) { return reference_of(products); }, module_);
   }
 
   ReferenceLogits reference_of(const op::ProductRounding& products) const {
