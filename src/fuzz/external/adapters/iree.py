@@ -1,0 +1,112 @@
+"""IREE: graphs of the ONNX operators, through its importer, for the processor and for its interpreter."""
+
+from onnx_graph import Emitter, emit, graph_text, imports
+from source import DTYPES, inputs_text, is_float, require
+
+FORMS = ["O0", "O1", "O2", "O3", "unknown extents", "vmvx"]
+# These have not all that the others have, and say so.
+MAY_REFUSE = ["unknown extents", "vmvx"]
+
+
+def version():
+    import iree.compiler.version
+    import iree.runtime  # noqa: F401
+    import onnx  # noqa: F401
+
+    return f"iree {iree.compiler.version.VERSION}"
+
+
+def is_known(program, step):
+    """Whether docs/studies/external.md lists what is wrong, which every campaign would find again."""
+    op, attrs, tensors = step["op"], step["attrs"], program.arguments(step)
+    result = step["results"][0]["dtype"] if step["results"] else ""
+    first = program.value(tensors[0]).astype("f8") if tensors else None
+    if op in ("sign", "zeros_like", "ones_like"):
+        return result[0] == "u"
+    if op == "gelu":
+        return attrs["approximate"] == "tanh"
+    if op == "asinh":
+        return (first < -1).any()
+    if op == "sinh":
+        return result == "f16" or (abs(first) < 1).any()
+    if op == "mod":
+        return is_float(result)
+    return op.startswith("avg_pool") and attrs["ceil_mode"] and attrs["count_include_pad"]
+
+
+RUN_TEXT = '''
+FORMS = {level: ["--iree-hal-target-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=host", f"--iree-opt-level={level}"]
+         for level in ("O0", "O1", "O2", "O3")}
+FORMS["unknown extents"] = FORMS["O2"]
+FORMS["vmvx"] = ["--iree-hal-target-backends=vmvx", "--iree-opt-level=O2"]
+
+
+def VERSION():
+    return f"iree {iree.compiler.version.VERSION}"
+
+
+def forget_extents(model):
+    for value in [*model.graph.input, *model.graph.output]:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_value > 1:
+                dim.dim_param = f"n{dim.dim_value}"
+
+
+def imported(form):
+    model = build()
+    if form == "unknown extents":
+        forget_extents(model)
+    onnx.checker.check_model(model, full_check=True)
+    graph = onnx_importer.ModelInfo(onnx.shape_inference.infer_shapes(model, data_prop=True))
+    with ir.Context() as context:
+        module = graph.create_module(context=context).operation
+        onnx_importer.NodeImporter.define_function(graph.main_graph, module).import_all()
+        module.verify()
+        return module.get_asm().encode()
+
+
+def compiled(form):
+    errors = []
+
+    def collect(diagnostic):
+        if diagnostic.severity == ir.DiagnosticSeverity.ERROR:
+            errors.append(diagnostic.message.split(": %")[0].split(chr(10))[0])
+        return True
+
+    with api.Session() as session:
+        session.set_flags("--iree-input-demote-f64-to-f32=false", *FORMS[form])
+        handler = session.context.attach_diagnostic_handler(collect)
+        try:
+            invocation = session.invocation()
+            source = api.Source.wrap_buffer(session, imported(form))
+            if not invocation.parse_source(source) or not invocation.execute():
+                raise RuntimeError((errors or ["no reason"])[0])
+            output = api.Output.open_membuffer()
+            invocation.output_vm_bytecode(output)
+            return bytes(output.map_memory())
+        finally:
+            handler.detach()
+
+
+def run(form):
+    config = iree.runtime.Config("local-sync")
+    module = iree.runtime.VmModule.copy_buffer(config.vm_instance, compiled(form))
+    results = iree.runtime.load_vm_module(module, config)["program"](*inputs().values())
+    results = results if isinstance(results, (list, tuple)) else [results]
+    # An integer's sign is lost on the way.
+    return [result.to_host().view(dtype) for result, dtype in zip(results, RESULTS)]
+'''
+
+
+def source(program):
+    e = Emitter(program)
+    for step in program.calls():
+        emit(e, step)
+        require(not is_known(program, step), "known to be wrong")
+    known = {tensor["name"]: tensor for tensor in program.inputs + program.steps}
+    dtypes = [DTYPES[known[name]["dtype"]] for name in program.outputs]
+    lines = ["import iree.compiler.version", "import iree.runtime"] + imports(e) + [
+        "from iree.compiler import api, ir", "from iree.compiler.extras import onnx_importer",
+        "", f"RESULTS = {dtypes}", "", ""]
+    lines += inputs_text(program) + ["", ""] + graph_text(e, False)
+    return "\n".join(lines) + "\n\n" + RUN_TEXT
