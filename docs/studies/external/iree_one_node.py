@@ -15,7 +15,7 @@ from iree.compiler.extras import onnx_importer
 from onnx import TensorProto, helper
 
 TYPES = {"float16": TensorProto.FLOAT16, "float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE,
-         "uint16": TensorProto.UINT16}
+         "uint8": TensorProto.UINT8, "uint16": TensorProto.UINT16}
 CASES = {
     # 0.84114718 in place of 0.84119199. Root cause: the constant sqrt(2 / pi) has 22/7 for pi; with it, the formula
     # gives what is found, to all digits. Fix: pi.
@@ -40,6 +40,12 @@ CASES = {
                       {"x": np.ones((1, 1, 3), "float32")}, "float32", np.ones((1, 1, 2))),
     # The process aborts. Root cause: the constant 0 of an unsigned dtype has no type in the importer's dialect.
     "sign_unsigned": (helper.make_node("Sign", ["x"], ["y"]), {"x": np.ones(1, "uint16")}, "uint16", np.ones(1)),
+    # 254 in place of 126. Root cause: the division is one of signed integers, for each unsigned dtype.
+    "div_unsigned": (helper.make_node("Div", ["x", "z"], ["y"]),
+                     {"x": np.array([252], "uint8"), "z": np.array([2], "uint8")}, "uint8", np.array([126])),
+    # 252 in place of 9. Root cause: the comparison is one of signed integers; Min and Max are right.
+    "clip_unsigned": (helper.make_node("Clip", ["x", "", "z"], ["y"]),
+                      {"x": np.array([252], "uint8"), "z": np.array(9, "uint8")}, "uint8", np.array([9])),
     # An error about the shape 1x2x1, or zeros if the operand is an intermediate value. Root cause: with unknown
     # extents and a sum over one element, the reshape of an operand to one batch is lost, and its first extent is taken
     # to be the other operand's 1.
@@ -85,4 +91,4 @@ for level in ("O0", "O3"):
     config = iree.runtime.Config("local-sync")
     program = iree.runtime.load_vm_module(iree.runtime.VmModule.copy_buffer(config.vm_instance, code), config)
     result = program["program"](*inputs.values())
-    print(level, "found", np.array(result.to_host()).ravel(), flush=True)
+    print(level, "found", np.array(result.to_host()).view(dtype).ravel(), flush=True)

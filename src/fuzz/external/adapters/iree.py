@@ -1,7 +1,9 @@
 """IREE: graphs of the ONNX operators, through its importer, for the processor and for its interpreter."""
 
+import numpy as np
+
 from onnx_graph import Emitter, emit, graph_text, imports
-from source import DTYPES, inputs_text, is_float, require
+from source import DTYPES, inputs_text, is_float, numpy_dtype, require
 
 FORMS = ["O0", "O1", "O2", "O3", "unknown extents", "vmvx"]
 # These have not all that the others have, and say so.
@@ -23,6 +25,8 @@ def is_known(program, step):
     first = program.value(tensors[0]).astype("f8") if tensors else None
     if op in ("sign", "zeros_like", "ones_like"):
         return result[0] == "u"
+    if op in ("clip", "divide", "trunc_divide", "floor_divide") and result[0] == "u":
+        return any((program.value(arg) > np.iinfo(numpy_dtype(result)).max // 2).any() for arg in tensors)
     if op == "gelu":
         return attrs["approximate"] == "tanh"
     if op == "asinh":
