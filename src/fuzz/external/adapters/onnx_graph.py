@@ -331,6 +331,7 @@ def emit(e, step):
              axis=attrs["axis"])
     elif op == "gather_nd":
         indices = program.value(tensors[1])
+        require(indices.shape[-1] > 0, "no indices")
         for place in range(indices.shape[-1]):
             in_range(indices[..., place], shape[place])
         node("GatherND", [operand(tensors[0]), operand(tensors[1], "i64")], out)
