@@ -3,7 +3,7 @@
 import numpy as np
 
 from onnx_graph import Emitter, emit, graph_text, imports
-from source import DTYPES, inputs_text, is_float, numpy_dtype, require
+from source import DTYPES, inputs_text, is_float, is_integer, numpy_dtype, require
 
 FORMS = ["O0", "O1", "O2", "O3", "unknown extents", "vmvx"]
 # These have not all that the others have, and say so.
@@ -25,7 +25,13 @@ def is_known(program, step):
     first = program.value(tensors[0]).astype("f8") if tensors else None
     if op in ("reshape", "flatten", "tile", "space_to_depth", "depth_to_space") and not first.size:
         return True
-    if op in ("sign", "zeros_like", "ones_like"):
+    if op in ("scatter", "scatter_add"):
+        return not program.value(tensors[1]).size
+    if op == "nonzero":
+        return not first.shape
+    if op == "max_pool3d":
+        return is_integer(result)
+    if op in ("sign", "zeros_like", "ones_like", "one_hot"):
         return result[0] == "u"
     if op in ("clip", "divide", "trunc_divide", "floor_divide") and result[0] == "u":
         return any((program.value(arg) > np.iinfo(numpy_dtype(result)).max // 2).any() for arg in tensors)
