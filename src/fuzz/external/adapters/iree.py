@@ -122,6 +122,7 @@ def source(program):
     for step in program.calls():
         emit(e, step)
         require(not is_known(program, step), "known to be wrong")
+        require(step["op"] != "log_softmax" or step["results"][0]["dtype"] != "f16", "a sum that is f16")
     known = {tensor["name"]: tensor for tensor in program.inputs + program.steps}
     dtypes = [DTYPES[known[name]["dtype"]] for name in program.outputs]
     lines = ["import iree.compiler.version", "import iree.runtime"] + imports(e) + [
