@@ -1,7 +1,7 @@
 # tapml_python_adapters(): compiles the Python files of src/fuzz/external/adapters/ into tapml_fuzz,
 # as the texts of fuzz/external/adapters.h.
 set(adapter_folder "${CMAKE_SOURCE_DIR}/src/fuzz/external/adapters")
-set(adapter_files worker source onnxruntime tvm)
+set(adapter_files worker source onnx_graph iree onnxruntime tvm)
 
 set(adapter_texts "")
 foreach(name IN LISTS adapter_files)
@@ -22,6 +22,7 @@ namespace {
 
 const std::vector<Adapter>& adapters() {
   static const std::vector<Adapter> kAdapters = {
+      {"iree", "pip install iree-base-compiler iree-base-runtime onnx", k_iree},
       {"onnxruntime", "pip install onnxruntime onnx", k_onnxruntime},
       {"tvm", "pip install apache-tvm", k_tvm}};
   return kAdapters;
@@ -34,8 +35,11 @@ const Adapter* find_adapter(std::string_view name) {
   return nullptr;
 }
 
-std::string_view adapter_worker() { return k_worker; }
-std::string_view adapter_source() { return k_source; }
+const std::vector<AdapterFile>& adapter_files() {
+  static const std::vector<AdapterFile> kFiles = {
+      {"worker.py", k_worker}, {"source.py", k_source}, {"onnx_graph.py", k_onnx_graph}};
+  return kFiles;
+}
 
 }
 ]])

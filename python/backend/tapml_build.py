@@ -75,7 +75,7 @@ def metadata():
         lines.append(f"Provides-Extra: {extra}")
         lines += [f'Requires-Dist: {one} ; extra == "{extra}"' for one in wanted]
     points = []
-    for group, entries in project["entry-points"].items():
+    for group, entries in {"console_scripts": project["scripts"], **project["entry-points"]}.items():
         points += [f"[{group}]", *[f"{name} = {value}" for name, value in entries.items()], ""]
     wheel = ["Wheel-Version: 1.0", "Generator: tapml_build", "Root-Is-Purelib: false", f"Tag: {tag()}"]
     return {"METADATA": "\n".join(lines) + "\n", "WHEEL": "\n".join(wheel) + "\n",

@@ -37,6 +37,8 @@ def test_the_wheel(cpu, tmp_path):
                 env=environment)
     assert where.startswith(str(venv))
 
+    assert "tapml-farm fuzz" in run(venv / "bin/tapml-farm", "fuzz", "--help", cwd=tmp_path, env=environment)
+
     # The plugin is found by its entry point.
     suite = tmp_path / "suite"
     run_of = [np.ones(shape, np.float32) for shape in ((2, 3), (3, 2), (2,))]

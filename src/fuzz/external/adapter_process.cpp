@@ -33,8 +33,9 @@ Json bounds_json(const op::RefTensor& tensor) {
 
 AdapterProcess::AdapterProcess(AdapterOptions options)
     : options_(std::move(options)), folder_(unwrap(ScratchFolder::create("fuzz"))) {
-  unwrap(write_text_atomic(folder_.file("worker.py"), std::string(adapter_worker())));
-  unwrap(write_text_atomic(folder_.file("source.py"), std::string(adapter_source())));
+  for (const AdapterFile& file : adapter_files()) {
+    unwrap(write_text_atomic(folder_.file(std::string(file.name)), std::string(file.text)));
+  }
   unwrap(write_text_atomic(folder_.file("adapter.py"), std::string(options_.adapter.program)));
 }
 

@@ -16,8 +16,13 @@ struct Adapter {
 const std::vector<Adapter>& adapters();
 // The adapter of a name; null if there is none.
 const Adapter* find_adapter(std::string_view name);
-// What all adapters share: the texts of adapters/worker.py and adapters/source.py.
-std::string_view adapter_worker();
-std::string_view adapter_source();
+
+// A file of adapters/ that the adapters import.
+struct AdapterFile {
+  std::string_view name;  // "source.py"
+  std::string_view text;
+};
+
+const std::vector<AdapterFile>& adapter_files();
 
 }  // namespace tapml::fuzz

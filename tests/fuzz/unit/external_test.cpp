@@ -1,6 +1,7 @@
 // Other compilers: programs as documents, and a campaign against one with a planted fault.
 #include <gtest/gtest.h>
 
+#include "fuzz/external/adapters.h"
 #include "fuzz/external/external_campaign.h"
 #include "io/host/files.h"
 #include "support/expect_error.h"
@@ -132,6 +133,66 @@ TEST(ExternalCampaign, FindsAndReducesAPlantedFault) {
   EXPECT_TRUE(finding.signature.ends_with("| subtract")) << finding.signature;
   const std::string script = unwrap(read_text_file(finding.folder + "/reproduce.py"));
   EXPECT_NE(script.find("EXPECTED = ["), std::string::npos);
+}
+
+// A form that fails refuses the program, unless the adapter says that it may.
+TEST(ExternalCampaign, FormsThatMayRefuseGoOn) {
+  const std::string refuses = std::string(kNumPy) + R"python(
+write = source
+
+def source(program):
+    return write(program) + "allowed = run\ndef run(form):\n    return allowed(form) if form == 'plain' else 1 // 0\n"
+)python";
+  TempFolder folder;
+  ExternalOptions options;
+  options.adapter.adapter = {"numpy", "pip install numpy", refuses};
+  options.seed = 1;
+  options.tests = 60;
+  options.reduce_seconds = 5;
+  options.folder = folder.path() + "/strict";
+  options.generate = {.operators = 10, .language = 0};
+  const ExternalResult strict = run_external(options);
+  ASSERT_FALSE(strict.findings.empty());
+  EXPECT_EQ(strict.findings.front().kind, "refusal");
+  EXPECT_NE(strict.findings.front().message.find("ZeroDivisionError"), std::string::npos);
+  const std::string may = refuses + "\nMAY_REFUSE = ['optimized']\n";
+  options.adapter.adapter.program = may;
+  options.folder = folder.path() + "/may";
+  const ExternalResult lenient = run_external(options);
+  EXPECT_EQ(lenient.findings.size(), 0);
+  EXPECT_EQ(lenient.ran, strict.ran);
+}
+
+// Whatever the generator draws, an adapter writes Python or says why not; it needs no compiler for
+// that.
+TEST(Adapters, WriteEveryProgram) {
+  for (const Adapter& adapter : adapters()) {
+    SCOPED_TRACE(adapter.name);
+    const std::string writes = std::string(adapter.program) + R"python(
+write = source
+
+def version():
+    return "none"
+
+def source(program):
+    compile(write(program), "program", "exec")
+    return "def run(form):\n    raise RuntimeError('written')\n"
+)python";
+    TempFolder folder;
+    ExternalOptions options;
+    options.adapter.adapter = {adapter.name, adapter.install, writes};
+    options.seed = 3;
+    options.tests = 200;
+    options.folder = folder.path();
+    options.generate = {.operators = 10, .language = 0};
+    const ExternalResult result = run_external(options);
+    int64_t written = 0;
+    for (const auto& [reason, count] : result.inexpressible) {
+      EXPECT_EQ(reason.find("the adapter fails"), std::string::npos) << reason;
+      if (reason.ends_with("refused (RuntimeError: written)")) written += count;
+    }
+    EXPECT_GT(written, result.steps / 4) << "of " << result.steps;
+  }
 }
 
 TEST(ExternalCampaign, SaysWhatToInstall) {
