@@ -44,7 +44,8 @@ class Eliminator final : public ForwardRewrite {
   }
 
  private:
-  // A pure call. What operators expand stays in each reader: one that several share would be stored.
+  // A pure call. What operators expand stays in each reader: one that several share would be
+  // stored.
   bool is_candidate(const CallNode& call) const {
     if (const auto* global = as<GlobalVarNode>(call.callee)) {
       const Function* function = as_relax_function(module_.find(global->name));
