@@ -1,4 +1,5 @@
-// Four-bit weights compared with the same model's in bf16, on the CPU.
+// Four-bit weights compared with the same model's in bf16, and activations of eight bits with those
+// in floats, on the CPU.
 #include <numeric>
 
 #include "base/rng.h"
@@ -55,34 +56,38 @@ class Model {
   std::unique_ptr<llm::Engine> engine_;
 };
 
-// One model with two kinds of weights, shared by the rows of a kind.
+// One model in two forms, shared by the rows that compare them.
 struct Beside {
-  Model quantized, bf16;
+  Model own, peer;
 };
 
-std::shared_ptr<Beside> beside_bf16(const std::string& file, const std::string& quantization) {
+// Quantized weights beside those in bf16, or activations of eight bits (`inputs`) beside floats.
+std::shared_ptr<Beside> beside(const std::string& file, const std::string& quantization,
+                               bool inputs) {
   static std::map<std::string, std::weak_ptr<Beside>> kept;
-  std::weak_ptr<Beside>& known = kept[file + " " + quantization];
+  std::weak_ptr<Beside>& known = kept[file + " " + quantization + (inputs ? " int8" : "")];
   if (auto both = known.lock()) return both;
-  const RandomWeights packed = {.quantization = &models::find_quantization(quantization)};
-  auto both = std::make_shared<Beside>(Beside{Model(random_model(file, packed)),
-                                              Model(random_model(file, {.dtype = DType::kBF16}))});
+  RandomWeights packed = {.quantization = &models::find_quantization(quantization)};
+  const RandomWeights peer = inputs ? packed : RandomWeights{.dtype = DType::kBF16};
+  packed.quantized_inputs = inputs;
+  auto both = std::make_shared<Beside>(
+      Beside{Model(random_model(file, packed)), Model(random_model(file, peer))});
   known = both;
   return both;
 }
 
 Case row(const std::string& name, const std::string& file, const std::string& quantization,
-         double (Model::*rate)() const) {
-  Case result{.name = "quantized/" + name + "_" + quantization +
+         double (Model::*rate)() const, bool inputs = false) {
+  Case result{.name = "quantized/" + name + "_" + quantization + (inputs ? "_int8" : "") +
                       (rate == &Model::decode ? "/decode" : "/prefill_512"),
               .unit = "tokens/s",
-              .peer = "bf16",
+              .peer = inputs ? quantization : "bf16",
               .bar = 0,
               .no_bar = true,
               .prepare = {}};
   result.prepare = [=](std::string&) -> Pair {
-    auto both = beside_bf16(file, quantization);
-    return {[=] { return (both->quantized.*rate)(); }, [=] { return (both->bf16.*rate)(); }};
+    auto both = beside(file, quantization, inputs);
+    return {[=] { return (both->own.*rate)(); }, [=] { return (both->peer.*rate)(); }};
   };
   return result;
 }
@@ -123,6 +128,11 @@ std::vector<Case> quantization_cases() {
     cases.push_back(row("llama_171m", kLlama171m, quantization, &Model::prefill));
     cases.push_back(row("demo", demo, quantization, &Model::decode));
     cases.push_back(import_row(quantization));
+  }
+  for (const auto& [name, file] :
+       {std::pair{"llama_171m", kLlama171m}, std::pair{"smollm2_135m", kSmolLm2}}) {
+    cases.push_back(row(name, file, "q4f32", &Model::decode, true));
+    cases.push_back(row(name, file, "q4f32", &Model::prefill, true));
   }
   return cases;
 }

@@ -24,7 +24,10 @@ HostTensor random_weight(const models::WeightSpec& spec, DType dtype) {
 frontend::HuggingFaceModel random_model(const std::string& file, const RandomWeights& weights) {
   frontend::HuggingFaceModel model = frontend::read_config(file);
   const models::ModelDTypes dtypes = {
-      .fallback = weights.dtype, .by_name = {}, .quantization = weights.quantization};
+      .fallback = weights.dtype,
+      .by_name = {},
+      .quantization = weights.quantization,
+      .precision = {.activations = {}, .quantized_inputs = weights.quantized_inputs}};
   model.module = models::build_decoder(model.config.model, dtypes);
   model.quantization = weights.quantization;
   for (const models::WeightSpec& spec : models::decoder_weights(model.config.model)) {

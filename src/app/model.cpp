@@ -57,8 +57,7 @@ void refuse_changes(const PatternOptions& patterns, const ModelFormat& format,
         std::pair{"--activations", format.activations}, std::pair{"--kv-cache", format.kv_cache},
         std::pair{"--accumulation", format.accumulation},
         std::pair{"--quantize-activations", format.quantize_activations},
-        std::pair{"--pooling", format.pooling},
-        std::pair{"--normalize", format.normalize}}) {
+        std::pair{"--pooling", format.pooling}, std::pair{"--normalize", format.normalize}}) {
     if (value.empty()) continue;
     throw_user(option + std::string(" goes with a model directory only"), option,
                "a model directory as MODEL", executable, "give it where the model is compiled");

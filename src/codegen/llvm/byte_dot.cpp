@@ -30,8 +30,7 @@ llvm::Type* words(llvm::LLVMContext& context, unsigned lanes) {
 llvm::Function* declare(llvm::Module& module, const std::string& name, unsigned lanes) {
   llvm::Type* type = words(module.getContext(), lanes);
   auto* function = llvm::cast<llvm::Function>(
-      module
-          .getOrInsertFunction(name, llvm::FunctionType::get(type, {type, type, type}, false))
+      module.getOrInsertFunction(name, llvm::FunctionType::get(type, {type, type, type}, false))
           .getCallee());
   function->setDoesNotAccessMemory();
   function->setDoesNotThrow();
@@ -96,7 +95,8 @@ class ByteDots {
       return arm(llvm::Intrinsic::aarch64_neon_usdot, a, b, c);
     }
     if (triple_.isAArch64() && lanes == 4 && has("dotprod")) return of_signed(a, b, c);
-    if (triple_.isWasm() && lanes == 4 && has("simd128")) return builder_.CreateAdd(c, of_halves(a, b, lanes));
+    if (triple_.isWasm() && lanes == 4 && has("simd128"))
+      return builder_.CreateAdd(c, of_halves(a, b, lanes));
     return expanded(a, b, c);
   }
 

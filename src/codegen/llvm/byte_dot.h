@@ -1,7 +1,7 @@
-// The intrinsic dot4 as machine code. LLVM's vectorizer does not know the instructions that multiply
-// bytes and add the products to a word, so dot4 stays a call until loops are vectorized: the call
-// names functions of 4, 8 and 16 lanes, which the vectorizer takes in its place. None of them has a
-// body; lower_byte_dots() replaces the calls. Private to codegen/llvm.
+// The intrinsic dot4 as machine code. LLVM's vectorizer does not know the instructions that
+// multiply bytes and add the products to a word, so dot4 stays a call until loops are vectorized:
+// the call names functions of 4, 8 and 16 lanes, which the vectorizer takes in its place. None of
+// them has a body; lower_byte_dots() replaces the calls. Private to codegen/llvm.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
