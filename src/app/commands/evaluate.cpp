@@ -200,6 +200,7 @@ class EvaluationRun {
     ModelOptions options = options_for(platform);
     const ReadyModel quantized = make_ready(options, {});
     options.format.quantize.clear();
+    options.format.quantize_activations.clear();
     const ReadyModel plain = make_ready(options, {});
     if (std::ranges::any_of(plain.weights, [](const auto& weight) {
           return weight.first.ends_with(models::packed_name(""));
