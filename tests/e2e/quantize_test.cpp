@@ -87,6 +87,40 @@ TEST(Quantize, CarveReplayMigrateLocalizeProfile) {
   EXPECT_NE(with("profile", {}).find("dequantize_matmul"), std::string::npos);
 }
 
+// The demo diverges at a token whose margin is within what levels near a tie decide.
+TEST(Quantize, ActivationsMigrate) {
+  const ProgramResult migrated = run_program(
+      {"migrate", kDemoModel, "--from", "cpu", "--to", "opencl", "--prompt", "Emma was",
+       "--quantize", "q4f32", "--quantize-activations", "int8", "--hybrid-every", "8", "--json"});
+  ASSERT_EQ(migrated.exit_code, 0) << migrated.all();
+  int quantized = 0;
+  const Json result = migrated.json();
+  for (const Json& row : result.find("kernels")->items()) {
+    const std::string& name = row.find("kernel")->as_string();
+    EXPECT_TRUE(row.find("passed")->as_bool()) << name;
+    quantized += name.starts_with("quantize_") || name.starts_with("dequantize_dequantize_");
+  }
+  EXPECT_GE(quantized, 16);
+}
+
+TEST(Quantize, ActivationsOfFilesThatAreQuantized) {
+  TempFolder folder;
+  const std::string gguf = folder / "demo.gguf";
+  output_of({"export", kDemoModel, "--gguf", gguf, "--type", "Q8_0"});
+  const std::vector<std::string> run = {
+      "run", gguf, "--prompt", "Emma was", "--max-tokens", "12", "--quantize-activations"};
+  const auto text = [&](const char* format) {
+    std::vector<std::string> all = run;
+    all.emplace_back(format);
+    return output_of(all);
+  };
+  EXPECT_EQ(text("int8"), text("none"));
+  const std::string kernels =
+      output_of({"compile", gguf, "--quantize-activations", "int8", "--target", "cpu"});
+  EXPECT_NE(kernels.find("schedule:cpu_integer"), std::string::npos) << kernels;
+  EXPECT_EQ(kernels.find("schedule:cpu_quantized"), std::string::npos) << kernels;
+}
+
 // The model is quantized again when the suite is read, and gives the same bytes.
 TEST(Quantize, WeightsByReference) {
   TempFolder folder;
@@ -137,6 +171,9 @@ TEST(Quantize, BadInput) {
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
   };
   refuses({"compile", kDemoModel, "--quantize", "q3"}, "q4f32 or q4f16");
+  refuses({"compile", kDemoModel, "--quantize", "q4f32", "--quantize-activations", "int4"},
+          "int8 or none");
+  refuses({"compile", kDemoModel, "--quantize-activations", "int8"}, "add --quantize q4f32");
   TempFolder folder;
   std::string config = testing::kQuantizedLlama;
   config.replace(config.find("96"), 2, "80");
@@ -151,6 +188,8 @@ TEST(Quantize, BadInput) {
   unwrap(write_text_atomic(folder / "module.txt",
                            "module\ndef f(x: Tensor((4,), f32)) -> Object { return x }\n"));
   refuses({"compile", folder / "module.txt", "--quantize", "q4f32"}, "operator dequantize");
+  refuses({"compile", folder / "module.txt", "--quantize-activations", "int8"},
+          "--quantize-activations go with a model directory or a configuration only");
 }
 
 }  // namespace

@@ -283,6 +283,11 @@ def test_quantized_models(cpu, tmp_path):
     assert any("dequantize" in kernel.name for kernel in suite.kernels)
     with pytest.raises(tapml.UserError, match="q4f32"):
         tapml.LanguageModel.load(DEMO, quantize="q5")
+    both = tapml.LanguageModel.load(DEMO, quantize="q4f32", quantize_activations="int8")
+    assert "quantize(" in str(both.module)
+    assert "quantize(" not in str(model.module).replace("dequantize(", "")
+    with pytest.raises(tapml.UserError, match="--quantize-activations"):
+        tapml.LanguageModel.load(DEMO, quantize_activations="int8")
     referring = tapml.carve(model, cpu, prompt="In the beginning", decode=0, calls=1,
                             weights="reference")
     referring.save(tmp_path / "suite")

@@ -84,7 +84,7 @@ Variable head(Graph& g, const Variable& x, const HeadConfig& config) {
                         .shape = {config.vocabulary, Graph::width(x)},
                         .reorders = true};
   const Variable weight = g.weight(spec);
-  const std::vector<relax::Expr> product = {g.ordered(x, spec), weight};
+  const std::vector<relax::Expr> product = {g.quantized(g.ordered(x, spec), spec), weight};
   if (!config.bias && !config.normalized && config.scale == 1 && config.soft_cap == 0) {
     return g.result("matmul", product, std::move(attrs));
   }
