@@ -91,7 +91,7 @@ TEST(Quantize, CarveReplayMigrateLocalizeProfile) {
 TEST(Quantize, ActivationsMigrate) {
   const ProgramResult migrated = run_program(
       {"migrate", kDemoModel, "--from", "cpu", "--to", "opencl", "--prompt", "Emma was",
-       "--quantize", "q4f32", "--quantize-activations", "int8", "--hybrid-every", "8", "--json"});
+       "--quantize", "q4f32", "--quantize-activations", "int8", "--hybrid-every", "0", "--json"});
   ASSERT_EQ(migrated.exit_code, 0) << migrated.all();
   int quantized = 0;
   const Json result = migrated.json();

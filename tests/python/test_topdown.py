@@ -284,8 +284,8 @@ def test_quantized_models(cpu, tmp_path):
     with pytest.raises(tapml.UserError, match="q4f32"):
         tapml.LanguageModel.load(DEMO, quantize="q5")
     both = tapml.LanguageModel.load(DEMO, quantize="q4f32", quantize_activations="int8")
-    assert "quantize(" in str(both.module)
-    assert "quantize(" not in str(model.module).replace("dequantize(", "")
+    names = [kernel.name for kernel in tapml.carve(both, cpu, prompt="In", decode=0, calls=1).kernels]
+    assert any(name.startswith("quantize_") for name in names)
     with pytest.raises(tapml.UserError, match="--quantize-activations"):
         tapml.LanguageModel.load(DEMO, quantize_activations="int8")
     referring = tapml.carve(model, cpu, prompt="In the beginning", decode=0, calls=1,
