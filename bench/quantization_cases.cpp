@@ -67,7 +67,7 @@ std::shared_ptr<Beside> beside(const std::string& file, const std::string& quant
   static std::map<std::string, std::weak_ptr<Beside>> kept;
   std::weak_ptr<Beside>& known = kept[file + " " + quantization + (inputs ? " int8" : "")];
   if (auto both = known.lock()) return both;
-  RandomWeights packed = {.quantization = &models::find_quantization(quantization)};
+  RandomWeights packed = {.quantization = models::Quantization::parse(quantization)};
   const RandomWeights peer = inputs ? packed : RandomWeights{.dtype = DType::kBF16};
   packed.quantized_inputs = inputs;
   auto both = std::make_shared<Beside>(
@@ -109,7 +109,7 @@ Case import_row(const std::string& quantization) {
     return {[=] {
               const double seconds = seconds_of([&] {
                 frontend::quantize_weight(spec, {weight.get(), 1},
-                                          models::find_quantization(quantization), "bench");
+                                          models::parse_layout(quantization, "bench"), "bench");
               });
               return static_cast<double>(weight->byte_size()) / 1e6 / seconds;
             },

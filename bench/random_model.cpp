@@ -32,14 +32,17 @@ frontend::HuggingFaceModel random_model(const std::string& file, const RandomWei
   model.quantization = weights.quantization;
   for (const models::WeightSpec& spec : models::decoder_weights(model.config.model)) {
     HostTensor tensor = random_weight(spec, weights.dtype);
-    if (!weights.quantization || !spec.linear) {
+    const auto layout = dtypes.layout_of(spec);
+    if (!layout) {
       model.weights[spec.name] = std::move(tensor);
       continue;
     }
     frontend::QuantizedWeight quantized =
-        frontend::quantize_weight(spec, {&tensor, 1}, *weights.quantization, file);
+        frontend::quantize_weight(spec, {&tensor, 1}, *layout, file);
     model.weights[models::packed_name(spec.name)] = std::move(quantized.packed);
     model.weights[models::scales_name(spec.name)] = std::move(quantized.scales);
+    if (!quantized.minimums) continue;
+    model.weights[models::minimums_name(spec.name)] = std::move(*quantized.minimums);
   }
   return model;
 }

@@ -13,8 +13,8 @@ inline constexpr const char* kSmolLm2 = "bench/models/smollm2_135m.json";
 
 struct RandomWeights {
   DType dtype = DType::kF32;
-  const models::Quantization* quantization = nullptr;  // of the linear weights; null: none
-  bool quantized_inputs = false;                       // models::Precision's
+  models::QuantizationRef quantization = nullptr;  // null: none
+  bool quantized_inputs = false;                   // models::Precision's
 };
 
 // The model of configuration `file` with generated weights around 0, whose values do not affect

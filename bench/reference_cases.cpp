@@ -131,7 +131,7 @@ Pair four_bits(std::string&) {
     return step_seconds(std::make_shared<EvaluatedModel>(kLlama171m, weights)).ours;
   };
   return {step_of(kBF16),
-          step_of({.dtype = DType::kF32, .quantization = &models::find_quantization("q4f32")})};
+          step_of({.dtype = DType::kF32, .quantization = models::Quantization::parse("q4f32")})};
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::shared_ptr<CompiledModel> model_171m(const std::string& quantization) {
   static std::map<std::string, std::weak_ptr<CompiledModel>> kept;
   if (auto model = kept[quantization].lock()) return model;
   RandomWeights weights;
-  if (!quantization.empty()) weights.quantization = &models::find_quantization(quantization);
+  if (!quantization.empty()) weights.quantization = models::Quantization::parse(quantization);
   auto model = std::make_shared<CompiledModel>(random_model(kLlama171m, weights));
   kept[quantization] = model;
   return model;

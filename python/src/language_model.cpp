@@ -409,8 +409,13 @@ UserError for a text without tokens or with more than the model's context, and f
              std::optional<bool> normalize) {
             const char* normalized = !normalize ? "" : *normalize ? "yes" : "no";
             return load_model(folder,
-                              {quantize, activations, kv_cache, accumulation, quantize_activations,
-                               pooling, normalized},
+                              {.quantize = quantize,
+                               .activations = activations,
+                               .kv_cache = kv_cache,
+                               .accumulation = accumulation,
+                               .quantize_activations = quantize_activations,
+                               .pooling = pooling,
+                               .normalize = normalized},
                               {features_of(features, "LanguageModel.load(features=...)"),
                                embeddings_of(embeddings, "LanguageModel.load(embeddings=...)")});
           },
@@ -421,8 +426,9 @@ UserError for a text without tokens or with more than the model's context, and f
           py::arg("normalize") = py::none(), R"doc(
 Reads config.json, the weights (mapped, not copied) and tokenizer.json.
 
-``quantize`` (``"q4f32"``, ``"q4f16"``) keeps the weights of linear layers as integers of four bits
-(docs/quantization.md). ``activations`` and ``kv_cache`` are the dtypes in which the model computes
+``quantize`` (``"q4f32"``, ``"q8f16"``, ``"q3f16g64"``) keeps the weights of linear layers as integers
+of few bits; rules for weights by name may follow (``"q4f16,lm_head.weight=q8f16"``,
+docs/quantization.md). ``activations`` and ``kv_cache`` are the dtypes in which the model computes
 and keeps its cache: ``"f32"``, ``"f16"`` or ``"bf16"``. ``accumulation="f16"`` allows linear layers
 to keep their sums in f16, with activations in f16. ``quantize_activations="int8"`` quantizes what
 linear layers with quantized weights read, in the groups of the weights. ``features`` is what the encoder of a
@@ -436,7 +442,7 @@ Raises UserError for a folder that is not a model, and for an unknown architectu
       .def_readonly("folder", &LanguageModel::folder)
       .def_property_readonly(
           "quantize", [](const LanguageModel& m) { return m.format.quantize; },
-          "The format of its quantized weights; empty if they are not quantized.")
+          "The layouts of its quantized weights; empty if they are not quantized.")
       .def_property_readonly(
           "module",
           [](const LanguageModel& m) { return Program{m.loaded->files.module, m.folder}; })

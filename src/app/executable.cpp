@@ -92,7 +92,8 @@ ModelSource source_of(const frontend::HuggingFaceModel& model, const std::string
   ModelSource source;
   for (const models::WeightSpec& spec : model.config.weights()) {
     WeightRecord record{spec.name, model.config.dtype, spec.shape, "", spec.parts, ""};
-    if (model.quantization && spec.linear) record.quantization = model.quantization->name;
+    const auto layout = model.quantization ? model.quantization->layout_of(spec) : std::nullopt;
+    if (layout) record.quantization = models::layout_name(*layout).value();
     if (model.layouts.contains(spec.name)) {
       record.quantization = spec.transposed ? kAsStoredTransposed : kAsStored;
     }
@@ -131,7 +132,7 @@ std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file
                "--model DIR names its new location");
   }
   std::vector<models::WeightSpec> wanted;
-  const models::Quantization* quantization = nullptr;
+  std::map<std::string, models::WeightLayout> layouts;
   for (const WeightRecord& record : file.source.weights) {
     const bool transposed = record.quantization == kAsStoredTransposed;
     const bool stays = transposed || record.quantization == kAsStored;
@@ -143,9 +144,12 @@ std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file
                       .expands = stays,
                       .reorders = stays,
                       .transposed = transposed});
-    if (quantized) quantization = &models::find_quantization(record.quantization);
+    if (quantized)
+      layouts[record.name] = models::parse_layout(record.quantization, "the executable");
   }
-  if (quantization) models::check_quantizable(wanted);
+  models::QuantizationRef quantization;
+  if (!layouts.empty()) quantization = models::Quantization::of_weights(layouts);
+  if (quantization) quantization->check(wanted);
   frontend::LoadedWeights loaded = frontend::load_weights(folder, wanted, {}, quantization);
   const bool untouched = !file.source.files.empty() &&
                          fs::absolute(folder).lexically_normal().string() == file.source.folder &&

@@ -54,6 +54,7 @@ void refuse_changes(const PatternOptions& patterns, const ModelFormat& format,
                     const std::string& executable) {
   for (const auto& [option, value] :
        {std::pair{"--patterns", patterns.file}, std::pair{"--quantize", format.quantize},
+        std::pair{"--quantize-map", format.quantize_map},
         std::pair{"--activations", format.activations}, std::pair{"--kv-cache", format.kv_cache},
         std::pair{"--accumulation", format.accumulation},
         std::pair{"--quantize-activations", format.quantize_activations},
@@ -131,8 +132,13 @@ bool is_compiled(const std::string& model) {
   return is_executable_file(model) || llm::is_package(model);
 }
 
-const models::Quantization* find_quantization(const std::string& name) {
-  return name.empty() ? nullptr : &models::find_quantization(name);
+std::string ModelFormat::quantization() const {
+  if (quantize.empty() || quantize_map.empty()) return quantize + quantize_map;
+  return quantize + "," + quantize_map;
+}
+
+models::QuantizationRef find_quantization(const std::string& text) {
+  return text.empty() ? nullptr : models::Quantization::parse(text);
 }
 
 models::Precision precision_of(const ModelFormat& format) {
@@ -153,7 +159,7 @@ LoadedModel load_model(const std::string& model, const std::string& folder,
   if (!is_compiled(model)) {
     refuse_other_files(model);
     frontend::HuggingFaceModel files =
-        frontend::read_model(model, find_quantization(format.quantize), precision_of(format),
+        frontend::read_model(model, find_quantization(format.quantization()), precision_of(format),
                              watcher, pooling_of(format));
     patterns.apply(files.module);
     log_warnings(files.warnings);

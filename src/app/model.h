@@ -34,11 +34,15 @@ enum class ModelUse : uint8_t { kContinue, kEmbed, kEither };
 
 // How a model directory is read, as options have it; empty texts are defaults.
 struct ModelFormat {
-  std::string quantize;                             // a name of models::quantization_table
+  std::string quantize;                             // of models::Quantization
   std::string activations, kv_cache, accumulation;  // of models::Precision
   std::string quantize_activations = {};            // the same: "int8" or "none"
+  std::string quantize_map = {};                    // rules for weights by name, after `quantize`
   // Of an encoder: "mean" or "cls", "yes" or "no".
   std::string pooling = {}, normalize = {};
+
+  // The text of models::Quantization; empty: none.
+  std::string quantization() const;
 };
 
 // Whether it is an executable or a package, which is already compiled.
@@ -52,8 +56,8 @@ LoadedModel load_model(const std::string& model, const std::string& folder = "",
                        const PatternOptions& patterns = {}, const ModelFormat& format = {},
                        const WorkWatcher& watcher = {});
 
-// By name; null for an empty one.
-const models::Quantization* find_quantization(const std::string& name);
+// Of a text that models::Quantization reads; null for an empty one.
+models::QuantizationRef find_quantization(const std::string& text);
 models::Precision precision_of(const ModelFormat& format);
 frontend::PoolingChoice pooling_of(const ModelFormat& format);
 

@@ -65,7 +65,7 @@ Input from_model(const frontend::HuggingFaceModel& model, const std::string& fol
 }
 
 // A package needs a tokenizer: a folder without one is rejected before the model is compiled.
-Input from_folder(const CompileOptions& options, const models::Quantization* quantization,
+Input from_folder(const CompileOptions& options, const models::QuantizationRef& quantization,
                   const WorkWatcher& watcher) {
   frontend::HuggingFaceModel model =
       frontend::read_model(options.model, quantization, app::precision_of(options.format), watcher,
@@ -103,7 +103,7 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
     throw_user("one input is needed", "command line", "MODEL or --config config.json",
                options.model.empty() ? "neither" : "both");
   }
-  const models::Quantization* quantization = find_quantization(options.format.quantize);
+  const models::QuantizationRef quantization = find_quantization(options.format.quantization());
   const models::Precision precision = app::precision_of(options.format);
   const frontend::PoolingChoice pooling = app::pooling_of(options.format);
   refuse_package(options);

@@ -121,7 +121,7 @@ int run(const EvaluateCommand& command, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   const topdown::Evaluated evaluated = app::evaluate(command, command_hooks(progress));
   print(output, evaluated.evaluations, evaluated.reference);
-  if (evaluated.cost) print(output, *evaluated.cost, command.model.format.quantize);
+  if (evaluated.cost) print(output, *evaluated.cost, command.model.format.quantization());
   output.document(topdown::evaluated_json(evaluated));
   // Without a reference there is nothing to validate.
   if (!evaluated.reference.empty()) {

@@ -77,7 +77,7 @@ Module fixed_module(const ShowOptions& options) {
   const bool is_folder = std::filesystem::is_directory(model, ignored);
   Module module;
   if (is_folder && std::filesystem::exists(model + "/suite.json", ignored)) {
-    if (!options.format.quantize.empty()) {
+    if (!options.format.quantization().empty()) {
       throw_user("--quantize goes with a model directory", "--quantize", "a model directory", model,
                  "the kernels of a suite are already formed");
     }

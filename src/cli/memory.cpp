@@ -74,7 +74,10 @@ Json print_memory(const passes::MemoryReport& report, const Assignments& values,
   for (const passes::FunctionMemory& function : report.functions) {
     say(function.name + ": peak " +
         (function.peak ? (function.exact ? "" : "at most ") + with_value(function.peak, values)
-                       : "not known: " + function.why));
+                       : "not known: " + function.why) +
+        (function.arguments && !function.arguments.is_int(0)
+             ? "; arguments " + with_value(function.arguments, values)
+             : ""));
     std::vector<Json> storages;
     for (const passes::PlannedStorage& storage : function.storages) {
       say("  " + storage_line(storage, values));
@@ -96,6 +99,9 @@ Json print_memory(const passes::MemoryReport& report, const Assignments& values,
          {"peak", function.peak ? Json::string(to_string(function.peak)) : Json::null()},
          {"peak_bytes", amount(function.peak, values)},
          {"exact", Json::boolean(function.exact)},
+         {"arguments",
+          function.arguments ? Json::string(to_string(function.arguments)) : Json::null()},
+         {"argument_bytes", amount(function.arguments, values)},
          {"storages", Json::array(std::move(storages))}}));
   }
   return Json::object({{"constant_bytes", Json::integer(report.constant_bytes)},

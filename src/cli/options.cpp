@@ -22,7 +22,12 @@ std::string is_seed(const std::string& text) {
 
 void add_dtypes(CLI::App& command, app::ModelFormat& format) {
   command.add_option("--quantize", format.quantize,
-                     "Format of linear weights: q4f32 or q4f16 (docs/quantization.md)");
+                     "Layout of linear weights: q4f16, q4f32, q8f32, q3f16g64, ... "
+                     "(docs/quantization.md)");
+  command.add_option(
+      "--quantize-map", format.quantize_map,
+      "Layouts of weights by name, PATTERN=LAYOUT,...: the last that matches counts, "
+      "none keeps a weight as it is");
   command
       .add_option("--activations", format.activations,
                   "Dtype that the model computes in: f32, f16 or bf16 (docs/quantization.md)")

@@ -213,6 +213,7 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
 int verify(const SuiteCommand& command, const Output& output) {
   for (const auto& [option, value] :
        {std::pair{"--quantize", command.format.quantize},
+        std::pair{"--quantize-map", command.format.quantize_map},
         std::pair{"--activations", command.format.activations},
         std::pair{"--kv-cache", command.format.kv_cache},
         std::pair{"--accumulation", command.format.accumulation},
@@ -231,8 +232,8 @@ int verify(const SuiteCommand& command, const Output& output) {
     const std::string file = command.suite + "/suite.json";
     frontend::HuggingFaceModel model = frontend::read_model(
         command.model,
-        find_quantization(command.format.quantize.empty() ? check.suite.quantization
-                                                          : command.format.quantize),
+        find_quantization(command.format.quantization().empty() ? check.suite.quantization
+                                                                : command.format.quantization()),
         app::precision_of(command.format), progress.watcher());
     command.patterns.apply(model.module);
     auto gone = topdown::kernels_gone(check.suite, pipeline::form_kernels(model.module), file);

@@ -21,7 +21,7 @@ struct WeightRecord {
   Shape shape;
   std::string hash;                // content_hash(); parts count as one tensor
   std::vector<std::string> parts;  // if files have a tensor for each index of the first dimension
-  std::string quantization;        // target format ("q4f32"); empty: kept as is
+  std::string quantization;        // layout ("q4f32"); empty: kept as is
 };
 
 // A file of weights: its tensors are not hashed again while name, size and time are unchanged.

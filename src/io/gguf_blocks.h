@@ -14,7 +14,7 @@ namespace tapml {
 // How the elements of a type are made: level * scale of their group, plus its minimum, in f32 with
 // a rounding after each.
 struct GgufLevels {
-  int64_t bits = 8;            // 4: levels from 0 to 15, or, without minimums, from -8 to 7
+  int bits = 8;                // 4: levels from 0 to 15, or, without minimums, from -8 to 7
   int64_t group = 32;          // neighbors with a scale in common
   DType scales = DType::kF16;  // a dtype that holds the scales and minimums exactly
   bool has_minimums = false;

@@ -149,7 +149,7 @@ std::vector<WeightSpec> decoder_weights(const DecoderModel& model) {
 
 Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
   const GraphParameters parameters = parameters_of(model, dtypes);
-  if (dtypes.quantization) check_quantizable(parameters.weights);
+  if (dtypes.quantization) dtypes.quantization->check(parameters.weights);
   check_quantized_inputs(parameters.weights, dtypes);
   ModelInterface interface;
   interface.architecture = model.architecture;

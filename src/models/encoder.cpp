@@ -26,7 +26,7 @@ std::vector<WeightSpec> encoder_weights(const EncoderModel& model) {
 Module build_encoder(const EncoderModel& model, const PoolingConfig& pooling,
                      const ModelDTypes& dtypes) {
   const GraphParameters parameters = parameters_of(model);
-  if (dtypes.quantization) check_quantizable(parameters.weights);
+  if (dtypes.quantization) dtypes.quantization->check(parameters.weights);
   check_quantized_inputs(parameters.weights, dtypes);
   ModelInterface interface;
   interface.architecture = model.architecture;

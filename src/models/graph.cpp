@@ -5,6 +5,7 @@
 
 #include "ir/exceptions.h"
 #include "models/quantization.h"
+#include "tensor/packed_levels.h"
 
 namespace tapml::models {
 
@@ -149,7 +150,7 @@ void Graph::declare(const WeightSpec& spec) {
   if (layout->is_swapped) std::swap(packed.back(), packed.at(packed.size() - 2));
   Shape scales = packed;
   const int64_t columns = packed.back();
-  if (!layout->is_whole()) packed.back() /= 2;
+  if (!layout->is_whole()) packed.back() = packed_row_bytes(columns, layout->bits);
   scales.back() /= layout->group;
   add(packed_name(spec.name), packed, layout->packed());
   add(scales_name(spec.name), scales, layout->scales);
@@ -248,14 +249,17 @@ Variable Graph::stored_weight(const WeightSpec& spec) {
 
 Variable Graph::weight(const WeightSpec& spec, const Line& line) {
   const std::string packed_parameter = packed_name(spec.name);
+  WeightSpec own = spec;
+  own.expands = true;
   if (!weights_.contains(packed_parameter)) {
-    WeightSpec own = spec;
-    own.expands = true;
     if (Variable stored = stored_weight(own)) return stored;
   }
-  const WeightLayout layout = *dtypes_.layout_of(spec);
+  const WeightLayout layout = *dtypes_.layout_of(own);
   std::vector<Expr> args = {weights_.at(packed_parameter), weights_.at(scales_name(spec.name))};
   AttrMap attrs = {{"group", layout.group}};
+  if (layout.has_levels() && !layout.is_whole() && layout.bits != 4) {
+    attrs["bits"] = int64_t{layout.bits};
+  }
   const char* name = "dequantize";
   if (layout.has_minimums) {
     name = "dequantize_affine";
@@ -279,7 +283,9 @@ Variable Graph::ordered(const Variable& x, const WeightSpec& spec, const Line& l
 }
 
 Variable Graph::quantized(const Variable& x, const WeightSpec& spec, const Line& line) {
-  const auto layout = dtypes_.layout_of(spec);
+  WeightSpec own = spec;
+  own.expands = true;
+  const auto layout = dtypes_.layout_of(own);
   if (!dtypes_.precision.quantized_inputs || !layout || weights_.contains(spec.name)) return x;
   if (!layout->has_levels()) return x;
   const AttrMap attrs = {{"group", layout->group}};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,11 +27,11 @@ struct WeightSpec {
 };
 
 // How a quantized weight w[..., k] is stored: as parameters, operands of the operators dequantize,
-// dequantize_affine, dequantize_float and dequantize_table. "<name>.packed" is u8[..., k / 2] of 4
-// bits, [..., k] in i8 of 8 bits or in u8 of floats of 8; "<name>.scales" and "<name>.minimums" are
-// [..., k / group].
+// dequantize_affine, dequantize_float and dequantize_table. "<name>.packed" is u8[..., k * bits /
+// 8] of 2 to 6 bits (tensor/packed_levels.h), [..., k] in i8 of 8 bits or in u8 of floats of 8;
+// "<name>.scales" and "<name>.minimums" are [..., k / group].
 struct WeightLayout {
-  int64_t bits = 4;
+  int bits = 4;
   int64_t group = 32;          // adjacent elements of a row that share a scale
   DType scales = DType::kF32;  // and minimums
   bool has_minimums = false;
@@ -49,13 +50,14 @@ struct WeightLayout {
   DType packed() const { return is_whole() && format.empty() ? DType::kI8 : DType::kU8; }
 };
 
-struct Quantization;  // models/quantization.h
+class Quantization;  // models/quantization.h
+using QuantizationRef = std::shared_ptr<const Quantization>;
 
 // The dtypes of a model: of each weight as it is stored, and of what it computes.
 struct ModelDTypes {
   DType fallback = DType::kF32;  // of weights that by_name lacks
   std::map<std::string, DType> by_name;
-  const Quantization* quantization = nullptr;        // of the linear weights; null: none
+  QuantizationRef quantization = nullptr;            // of weights as files have them; null: none
   std::map<std::string, WeightLayout> layouts = {};  // of weights that stay as files store them
   Precision precision = {};
 

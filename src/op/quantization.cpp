@@ -1,4 +1,4 @@
-// Quantized weights: integers of four or eight bits with one scale, and perhaps a minimum, per
+// Quantized weights: integers of two to eight bits with one scale, and perhaps a minimum, per
 // group, or indices of a table of values.
 #include "op/reference/quantization.h"
 
@@ -8,6 +8,7 @@
 #include "op/dtypes.h"
 #include "op/elementwise.h"
 #include "op/families.h"
+#include "tensor/packed_levels.h"
 
 namespace tapml::op {
 
@@ -17,10 +18,22 @@ enum QuantizedArgument : size_t { kPacked, kScales, kMinimums };
 
 constexpr int64_t kTableValues = 16;
 
-constexpr int64_t kDefaultGroup = 32;
+constexpr int64_t kDefaultGroup = 32, kDefaultBits = 4;
 
-// Elements in a byte of packed weights of a dtype.
-int64_t elements_of_byte(DType packed) { return packed == DType::kI8 ? 1 : 2; }
+// Bits of a level: a byte of i8 is one.
+int bits_of(DType packed, const AttrMap& attrs) {
+  return packed == DType::kI8 ? 8 : static_cast<int>(attr_or<int64_t>(attrs, "bits", kDefaultBits));
+}
+
+void check_bits(const CallView& call, const std::optional<DType>& packed) {
+  if (!call.attrs.contains("bits")) return;
+  const int64_t bits = call.integer("bits");
+  if (packed == DType::kI8) {
+    if (bits != 8) call.error("levels in i8 have 8 bits", "bits 8", std::to_string(bits));
+  } else if (bits < kLeastLevelBits || bits > kMostLevelBits) {
+    call.error("levels in u8 have 2 to 6 bits", "bits from 2 to 6", std::to_string(bits));
+  }
+}
 
 void expect_same_groups(const CallView& call, const Known& scales, const Known& minimums) {
   if (scales.ndim != relax::kUnknownNdim) expect_ndim(call, kMinimums, scales.ndim);
@@ -57,18 +70,30 @@ relax::Annotation deduce_dequantize(const CallView& call) {
                       "packed." + dim + " and scales." + dim);
     }
   }
+  check_bits(call, packed.dtype);
   // Without the dtype it is not known how many elements a byte has.
-  if (!packed.dtype) return tensor_result(result);
-  const int64_t each = elements_of_byte(*packed.dtype);
-  if (packed.shape && scales.shape) {
-    expect_same_dim(
-        call, packed.shape->back() * each, scales.shape->back() * group,
-        each == 1 ? "packed.-1 and scales.-1 * group" : "packed.-1 * 2 and scales.-1 * group");
+  if (!packed.dtype || !packed.shape) return tensor_result(result);
+  const int bits = bits_of(*packed.dtype, call.attrs);
+  const PrimExpr levels = packed.shape->back() * 8;
+  if (scales.shape) {
+    const std::string of_scales = "scales.-1 * group";
+    const PrimExpr columns = scales.shape->back() * group;
+    if (8 % bits == 0) {
+      const int64_t each = 8 / bits;
+      expect_same_dim(
+          call, packed.shape->back() * each, columns,
+          (each == 1 ? "packed.-1" : "packed.-1 * " + std::to_string(each)) + " and " + of_scales);
+    } else {
+      expect_same_dim(call, levels, columns * bits,
+                      "packed.-1 * 8 and " + of_scales + " * " + std::to_string(bits));
+    }
+    if (columns.is_int() && bits < 8 && !packs_whole_bytes(columns->int_value, bits)) {
+      call.error("rows are not whole bytes", "a multiple of 8 levels in a row",
+                 std::to_string(columns->int_value));
+    }
   }
-  if (packed.shape) {
-    result.shape = packed.shape;
-    result.shape->back() = simplified(packed.shape->back() * each);
-  }
+  result.shape = packed.shape;
+  result.shape->back() = simplified(floordiv(levels, bits));
   return tensor_result(result);
 }
 
@@ -209,6 +234,25 @@ tir::PrimFuncRef legalize_dequantize_table(const CallView& call) {
   return legalize_codes(call, known_result(call, deduce_dequantize_table(call)), 2, value);
 }
 
+// The level at an index, in i32. Each plane's byte is loaded once: a value that is read once can be
+// fused into its reader.
+PrimExpr load_level(const tir::Buffer& packed, std::vector<PrimExpr> index, const PrimExpr& columns,
+                    int bits) {
+  const PrimExpr column = index.back();
+  PrimExpr level, first_byte = 0;
+  for (const LevelPlane& plane : level_planes(bits)) {
+    const int64_t in_byte = plane.in_byte();
+    index.back() = simplified(first_byte + floordiv(column, in_byte));
+    const PrimExpr at = cast(DType::kI32, floormod(column, in_byte) * plane.bits);
+    PrimExpr part = intrinsic("shift_right", cast(DType::kI32, tir::load(packed, index)), at);
+    part = intrinsic("bit_and", part, i32((1 << plane.bits) - 1));
+    if (plane.shift > 0) part = intrinsic("shift_left", part, i32(plane.shift));
+    level = level ? intrinsic("bit_or", level, part) : part;
+    first_byte = first_byte + floordiv(columns, in_byte);
+  }
+  return level;
+}
+
 tir::PrimFuncRef legalize_dequantize(const CallView& call) {
   Lowering lowering(call);
   relax::TensorAnnotation result = known_result(call, deduce_dequantize(call));
@@ -217,20 +261,16 @@ tir::PrimFuncRef legalize_dequantize(const CallView& call) {
   tir::Buffer out = lowering.output("out", *result.shape, *result.dtype);
   const DType compute = accumulation_dtype(out->dtype);
   const bool has_minimums = call.args.size() > kMinimums;
-  const bool is_whole = packed->dtype == DType::kI8;
+  const int bits = bits_of(packed->dtype, call.attrs);
   lowering.add(tir::compute("dequantize", out, [&](const std::vector<Var>& i) {
-    std::vector<PrimExpr> pair(i.begin(), i.end()), scale(i.begin(), i.end());
+    std::vector<PrimExpr> byte(i.begin(), i.end()), scale(i.begin(), i.end());
     scale.back() = floordiv(i.back(), group);
     PrimExpr level;
-    if (is_whole) {
-      level = tir::load(packed, pair);
+    if (bits == 8) {
+      level = tir::load(packed, byte);
     } else {
-      pair.back() = floordiv(i.back(), 2);
-      // The byte is loaded once: a value that is read once can be fused into its reader.
-      PrimExpr half = cast(DType::kI32, floormod(i.back(), 2) * 4);
-      PrimExpr bits = intrinsic("shift_right", cast(DType::kI32, tir::load(packed, pair)), half);
-      level = intrinsic("bit_and", bits, make_int(15, DType::kI32));
-      if (!has_minimums) level = level - make_int(kQuantizedZero, DType::kI32);
+      level = load_level(packed, byte, result.shape->back(), bits);
+      if (!has_minimums) level = level - i32(zero_level(bits));
     }
     PrimExpr value = cast(compute, level) * cast(compute, tir::load(scales, scale));
     if (has_minimums) {
@@ -248,7 +288,14 @@ bool generate_groups(GeneratedCall& call, RandomStream& rng, bool has_minimums) 
     packed.low = -128;
     packed.high = 127;
   }
-  const int64_t k = packed.shape.back() * elements_of_byte(packed.dtype);
+  int64_t k = packed.shape.back();
+  if (packed.dtype == DType::kU8) {
+    const int64_t bits = rng.below(2) == 0 ? kDefaultBits : 2 + static_cast<int64_t>(rng.below(5));
+    if (bits != kDefaultBits) call.attrs["bits"] = bits;
+    // So that the planes of a row are whole bytes.
+    if (8 % bits != 0) packed.shape.back() = k * bits;
+    k = packed.shape.back() * 8 / bits;
+  }
   std::vector<int64_t> groups;
   for (int64_t group : {int64_t{1}, int64_t{2}, int64_t{6}, int64_t{32}, std::max<int64_t>(k, 1)}) {
     if (k % group == 0) groups.push_back(group);
@@ -309,6 +356,15 @@ bool generate_dequantize_table(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
+std::vector<AttributeSpec> with_bits(std::vector<AttributeSpec> attributes) {
+  attributes.push_back({"bits",
+                        AttributeKind::kInt,
+                        false,
+                        {},
+                        "of a level in u8, 2 to 6, by default 4; in i8 it has 8"});
+  return attributes;
+}
+
 const std::vector<AttributeSpec>& dequantize_attributes() {
   static const std::vector<AttributeSpec> kAttributes = {
       {"group", AttributeKind::kInt, false, kDefaultGroup,
@@ -333,15 +389,16 @@ std::span<const OperatorInfo> quantization_operators() {
   static const std::vector<OperatorInfo> kOperators = {
       {.name = "dequantize",
        .doc =
-           "Weights of four or eight bits: out[..., j] = level j of the row * scales[..., j // "
-           "group]. Levels are those of packed in i8, or the nibbles of packed in u8 minus 8: a "
-           "byte holds two neighbours, the first in its low half. Computed in f32 (f64 where the "
+           "Weights of two to six or eight bits: out[..., j] = level j of the row * scales[..., j "
+           "// group]. Levels are those of packed in i8, or those of packed in u8 minus "
+           "2^(bits - 1): a byte of four bits holds two neighbours, the first in its low half; the "
+           "rows of other bits are as docs/quantization.md says. Computed in f32 (f64 where the "
            "result is), then rounded to the result's dtype. The result is not meant to be in "
            "memory: fusion computes it where it is read, in front of products too, and it is "
            "neither folded nor prepared (docs/quantization.md).",
-       .args = {{"packed", ArgumentKind::kTensor, "[..., k / 2], u8, or [..., k], i8"},
+       .args = {{"packed", ArgumentKind::kTensor, "[..., k * bits / 8], u8, or [..., k], i8"},
                 {"scales", ArgumentKind::kTensor, "[..., k / group], float"}},
-       .attrs = dequantize_attributes(),
+       .attrs = with_bits(dequantize_attributes()),
        .inout = {},
        .deduce = deduce_dequantize,
        .legalize = legalize_dequantize,
@@ -352,12 +409,11 @@ std::span<const OperatorInfo> quantization_operators() {
        .doc =
            "Weights with a minimum for each group: out[..., j] = level j of the row * scales[..., "
            "j // group] + minimums[..., j // group], rounded after the product and after the sum. "
-           "Levels are those of packed in i8, or the nibbles of packed in u8. The rest is as of "
-           "dequantize.",
-       .args = {{"packed", ArgumentKind::kTensor, "[..., k / 2], u8, or [..., k], i8"},
+           "Levels are those of packed in i8 or in u8, from 0 on. The rest is as of dequantize.",
+       .args = {{"packed", ArgumentKind::kTensor, "[..., k * bits / 8], u8, or [..., k], i8"},
                 {"scales", ArgumentKind::kTensor, "[..., k / group], float"},
                 {"minimums", ArgumentKind::kTensor, "[..., k / group], float"}},
-       .attrs = dequantize_attributes(),
+       .attrs = with_bits(dequantize_attributes()),
        .inout = {},
        .deduce = deduce_dequantize,
        .legalize = legalize_dequantize,

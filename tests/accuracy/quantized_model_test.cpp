@@ -30,7 +30,7 @@ void PrintTo(const Case& test, std::ostream* out) {
 frontend::HuggingFaceModel quantized_model(const char* config, const char* quantization) {
   testing::TempFolder folder;
   testing::write_model(folder, config);
-  return frontend::read_model(folder.path(), &models::find_quantization(quantization));
+  return frontend::read_model(folder.path(), models::Quantization::parse(quantization));
 }
 
 class QuantizedModel : public ::testing::TestWithParam<Case> {};
@@ -47,7 +47,7 @@ TEST_P(QuantizedModel, LogitsAgreeWithTheReference) {
   const op::RefTensor reference = evaluate_logits(model.module, interface, model.weights, tokens);
   const HostTensor expected = reference.to_host();
   // f16 activations are rounded to 11 bits a hundred times before the logits.
-  const bool narrow = models::find_quantization(GetParam().quantization).activations == DType::kF16;
+  const bool narrow = models::Quantization::parse(GetParam().quantization)->activations() == DType::kF16;
   EXPECT_EQ(interface.state.front().dtype, narrow ? DType::kF16 : DType::kF32);
   const double tolerance = (narrow ? 100 : 1) * testing::logit_tolerance(expected);
 
@@ -135,7 +135,7 @@ TEST(QuantizedMemory, WeightsAreNeverExpanded) {
 TEST(QuantizedDemo, IsCloseToTheReference) {
   const testing::GoldenModel golden = testing::golden_model("demo");
   const auto model = frontend::read_model(std::string(TAPML_SOURCE_DIR) + "/models/demo",
-                                          &models::find_quantization("q4f16"));
+                                          models::Quantization::parse("q4f16"));
   auto session = testing::open_session("cpu");
   auto executable = pipeline::compile(model.module, target::parse_target("cpu"));
   auto engine = unwrap(llm::Engine::create(*session, executable, model.weights));

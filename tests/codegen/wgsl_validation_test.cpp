@@ -28,7 +28,7 @@ TEST_F(WgslValidation, ShadersOfEveryKernelAreAccepted) {
 
 TEST_F(WgslValidation, ShadersOfTheDemoModelAreAccepted) {
   for (const models::Quantization* quantization :
-       {static_cast<const models::Quantization*>(nullptr), &models::find_quantization("q4f32")}) {
+       {models::QuantizationRef(), models::Quantization::parse("q4f32")}) {
     const auto model =
         frontend::read_model(std::string(TAPML_SOURCE_DIR) + "/models/demo", quantization);
     const auto executable = pipeline::compile(model.module, target::parse_target("webgpu"));

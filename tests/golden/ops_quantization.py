@@ -17,6 +17,36 @@ def levels(packed):
     return torch.stack((packed & 15, packed >> 4), -1).flatten(-2).double()
 
 
+# Planes of a level: bits in a byte, from the lowest, and the place of the part in the level.
+PLANES = {2: [(2, 0)], 3: [(2, 0), (1, 2)], 5: [(4, 0), (1, 4)], 6: [(4, 0), (2, 4)]}
+
+
+def packed_levels(codes, bits):
+    """Rows of codes below 2^bits: all low parts, then all high parts."""
+    rows = []
+    for width, shift in PLANES[bits]:
+        parts = ((codes >> shift) & (2**width - 1)).unflatten(-1, (-1, 8 // width))
+        rows.append((parts << (torch.arange(8 // width) * width)).sum(-1))
+    return torch.cat(rows, -1).to(torch.uint8)
+
+
+def few_bit_cases():
+    for bits, dtype, group, shape in ((2, torch.float16, 32, (3, 64)), (2, torch.float32, 2, (4,)),
+                                      (3, torch.float32, 32, (2, 2, 32)), (3, torch.bfloat16, 1, (8,)),
+                                      (5, torch.float16, 64, (3, 128)), (6, torch.float32, 8, (2, 24)),
+                                      (6, torch.float32, 32, (0, 32))):
+        codes = torch.randint(0, 2**bits, shape)
+        groups = (*shape[:-1], shape[-1] // group)
+        scales, minimums = (torch.randn(*groups, dtype=torch.float64).to(dtype) for _ in range(2))
+        wide, least = (x.double().repeat_interleave(group, -1) for x in (scales, minimums))
+        packed = packed_levels(codes, bits)
+        attrs = {"group": group, "bits": bits}
+        for name in ("f32", "f16"):
+            yield Case("dequantize", [packed, scales], [(codes.double() - 2 ** (bits - 1)) * wide],
+                       {**attrs, "dtype": DType(name)}, [name])
+        yield Case("dequantize_affine", [packed, scales, minimums], [codes.double() * wide + least], attrs, ["f32"])
+
+
 def whole_cases():
     for dtype, group, shape in ((torch.float16, 32, (3, 64)), (torch.float32, 16, (2, 2, 32)),
                                 (torch.bfloat16, 1, (5,)), (torch.float32, 32, (0, 32))):
@@ -100,6 +130,7 @@ def cases():
             yield Case("dequantize", [packed, scales], [dequantized(packed, scales, group)],
                        {"group": group, "dtype": DType(result)}, [result])
     yield from whole_cases()
+    yield from few_bit_cases()
     yield from affine_cases()
     yield from table_cases()
     yield from float_cases()

@@ -71,7 +71,7 @@ class Programs {
 Suite quantized_suite() {
   testing::TempFolder folder;
   testing::write_model(folder, testing::kQuantizedLlama);
-  const auto model = frontend::read_model(folder.path(), &models::find_quantization("q4f32"));
+  const auto model = frontend::read_model(folder.path(), models::Quantization::parse("q4f32"));
   auto session = testing::open_session("cpu");
   const auto executable = pipeline::compile(model.module, target::parse_target("cpu"));
   auto engine = unwrap(llm::Engine::create(*session, executable, model.weights));

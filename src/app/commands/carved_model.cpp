@@ -23,7 +23,7 @@ CarvedModel open_carved(CarveCommand& command, const CommandHooks& hooks,
     carved.options.weights = &model.weights;
     carved.options.model_folder =
         std::filesystem::absolute(command.model.model).lexically_normal().string();
-    carved.options.quantization = command.model.format.quantize;
+    carved.options.quantization = command.model.format.quantization();
   }
   if (has_own_process(model.target)) carved.options.held = &model.weights;
   carved.options.functions =

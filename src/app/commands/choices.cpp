@@ -112,7 +112,7 @@ topdown::CommandOptions repeated_options(const PlatformChoice& target,
 topdown::CommandOptions with_model(topdown::CommandOptions options, const ModelChoice& model,
                                    const EncoderTexts& texts) {
   options.patterns = model.patterns.file;
-  options.quantize = model.format.quantize;
+  options.quantize = model.format.quantization();
   options.activations = model.format.activations;
   options.kv_cache = model.format.kv_cache;
   options.accumulation = model.format.accumulation;

@@ -45,7 +45,7 @@ class EvaluationRun {
       : command_(command), hooks_(hooks) {}
 
   topdown::Evaluated run() {
-    if (command_.unquantized && command_.model.format.quantize.empty()) {
+    if (command_.unquantized && command_.model.format.quantization().empty()) {
       throw_user("there is no quantized model to compare", "--unquantized", "--quantize", "none");
     }
     tasks_ = topdown::parse_tasks(
@@ -200,6 +200,7 @@ class EvaluationRun {
     ModelOptions options = options_for(platform);
     const ReadyModel quantized = make_ready(options, {});
     options.format.quantize.clear();
+    options.format.quantize_map.clear();
     options.format.quantize_activations.clear();
     const ReadyModel plain = make_ready(options, {});
     if (std::ranges::any_of(plain.weights, [](const auto& weight) {

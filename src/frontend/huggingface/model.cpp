@@ -97,7 +97,7 @@ void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
 }
 
 // Reads all but the weights, whose files it opens.
-WeightFiles read_folder(HuggingFaceModel& model, const models::Quantization* quantization,
+WeightFiles read_folder(HuggingFaceModel& model, const models::QuantizationRef& quantization,
                         const PoolingChoice& pooling) {
   check_model_folder(model.folder);
   model.config = read_config_file(model.folder + "/config.json");
@@ -105,12 +105,12 @@ WeightFiles read_folder(HuggingFaceModel& model, const models::Quantization* qua
   check_pooling(model.config, pooling);
   if (model.config.encoder) model.config.pooling = read_pooling(model.folder, pooling);
   model.eos = find_eos(model.folder, model.config, model.warnings);
-  if (quantization) models::check_quantizable(model.config.weights());
+  if (quantization) quantization->check(model.config.weights());
   return open_weights(model.folder);
 }
 
 // The same from a GGUF file.
-WeightFiles read_gguf(HuggingFaceModel& model, const models::Quantization* quantization,
+WeightFiles read_gguf(HuggingFaceModel& model, const models::QuantizationRef& quantization,
                       const PoolingChoice& pooling) {
   GgufModel file = open_gguf_model(model.folder);
   model.config = std::move(file.config);
@@ -118,13 +118,13 @@ WeightFiles read_gguf(HuggingFaceModel& model, const models::Quantization* quant
   check_pooling(model.config, pooling);
   if (model.config.encoder) model.config.pooling = pooling.applied_to({});
   model.eos = std::move(file.eos);
-  if (quantization) models::check_quantizable(model.config.weights());
+  if (quantization) quantization->check(model.config.weights());
   return std::move(file.weights);
 }
 
 }  // namespace
 
-HuggingFaceModel read_model(const std::string& path, const models::Quantization* quantization,
+HuggingFaceModel read_model(const std::string& path, const models::QuantizationRef& quantization,
                             const models::Precision& precision, const WorkWatcher& watcher,
                             const PoolingChoice& pooling) {
   HuggingFaceModel model;
@@ -152,7 +152,7 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
 }
 
 HuggingFaceModel read_config(const std::string& config_path,
-                             const models::Quantization* quantization,
+                             const models::QuantizationRef& quantization,
                              const models::Precision& precision, const PoolingChoice& pooling) {
   HuggingFaceModel model;
   model.config = read_config_file(config_path);

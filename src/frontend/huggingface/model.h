@@ -21,7 +21,7 @@ struct HuggingFaceModel {
   // conversion. Empty after read_config.
   std::map<std::string, HostTensor> weights;
   std::map<std::string, SourceWeight> sources;  // the source of each weight
-  const models::Quantization* quantization = nullptr;
+  models::QuantizationRef quantization;
   std::map<std::string, models::WeightLayout> layouts;  // of weights that stay as files store them
   std::vector<int32_t> eos;                             // tokens that end a text; may be empty
   // The folder with the files (a snapshot in Hugging Face's cache), or the GGUF file; empty after
@@ -36,14 +36,14 @@ struct HuggingFaceModel {
 // encoder pools as the folder's files and `pooling` say. UserError for anything missing, broken or
 // unsupported, and for a choice of the pooling of a decoder.
 HuggingFaceModel read_model(const std::string& folder,
-                            const models::Quantization* quantization = nullptr,
+                            const models::QuantizationRef& quantization = nullptr,
                             const models::Precision& precision = {},
                             const WorkWatcher& watcher = {}, const PoolingChoice& pooling = {});
 
 // Builds only the Module of a config.json, as compiling needs no weights. Dtypes are the
 // configuration's.
 HuggingFaceModel read_config(const std::string& config_path,
-                             const models::Quantization* quantization = nullptr,
+                             const models::QuantizationRef& quantization = nullptr,
                              const models::Precision& precision = {},
                              const PoolingChoice& pooling = {});
 

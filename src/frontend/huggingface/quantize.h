@@ -1,4 +1,4 @@
-// Quantizes weights of files to groups of four-bit integers.
+// Quantizes weights of files to groups of integers.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@ struct QuantizedWeight {
 };
 
 // Quantizes the weight of `spec` from its parts in order (a single one if files store it whole) of
-// f32, f16 or bf16, each group with quantize_group(), stored plus 8. Works row by row, with memory
-// for one row besides the result. UserError, with `file`, for values that are not finite and for a
-// scale that its dtype cannot represent.
+// f32, f16 or bf16, each group with quantize_group(). Works row by row, with memory for one row
+// besides the result. UserError, with `file`, for values that are not finite and for a scale that
+// its dtype cannot represent.
 QuantizedWeight quantize_weight(const models::WeightSpec& spec, std::span<const HostTensor> parts,
-                                const models::Quantization& quantization, const std::string& file);
+                                const models::WeightLayout& layout, const std::string& file);
 
 }  // namespace tapml::frontend

@@ -1,25 +1,34 @@
-// Quantizes a group of adjacent elements to four-bit levels with one scale that minimizes the
-// error.
+// Quantizes a group of adjacent elements to integer levels with the scale, and the minimum where a
+// layout has one, that leave little error.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "models/quantization.h"
 
 namespace tapml::frontend {
 
-inline constexpr int kLowestLevel = -8, kHighestLevel = 7;
-inline constexpr int kQuantizedZero = 8;  // added to a level to make a nibble
+// The levels of a layout: those of groups without a minimum are on both sides of 0, and so are
+// those of whole bytes.
+struct LevelRange {
+  int lowest, highest;
+};
+LevelRange level_range(const models::WeightLayout& layout);
 
-// Quantizes models::kQuantizationGroup finite elements: writes the nibbles, two a byte with the
-// first in the low half, and returns the scale, which may be negative, rounded to `dtype` (f32 or
-// f16).
+struct GroupScale {
+  float scale, minimum;  // of the layout's dtype; infinite if it can represent none
+};
+
+// Quantizes `group.size()` finite elements, as many as a group of the layout has: writes a level
+// for each. The error is the sum of squares of level * scale + minimum - element.
 //
-// The error is the sum of squares of level * scale - element. The plain scale maps the element of
-// the largest magnitude to level -8. Twenty scales around it are tried: each gives levels, which
-// have a best scale of their own (least squares). The best of these is used if, once rounded, its
-// error is below that of the plain scale. The scale is infinite if the dtype can represent neither.
-float quantize_group(std::span<const float> group, DType dtype, std::byte* packed);
+// Without a minimum, the plain scale maps the element of the largest magnitude to the lowest level,
+// whatever its sign. Twenty scales around it are tried: each gives levels, which have a best scale
+// of their own (least squares). The best of these is used if, once rounded to the dtype, its error
+// is below that of the plain scale. With a minimum, the plain scale and minimum map the extremes to
+// the extreme levels, and both are fitted.
+GroupScale quantize_group(std::span<const float> group, const models::WeightLayout& layout,
+                          std::span<int8_t> levels);
 
 }  // namespace tapml::frontend

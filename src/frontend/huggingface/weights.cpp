@@ -509,13 +509,13 @@ WeightFiles open_weights(const std::string& folder) {
 
 LoadedWeights load_weights(const std::string& folder, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored,
-                           const models::Quantization* quantization) {
+                           const models::QuantizationRef& quantization) {
   return load_weights(open_weights(folder), wanted, ignored, quantization);
 }
 
 LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored,
-                           const models::Quantization* quantization, const std::string& hint,
+                           const models::QuantizationRef& quantization, const std::string& hint,
                            const WorkWatcher& watcher) {
   const bool wants_head = std::ranges::any_of(wanted, [](const auto& spec) {
     return std::ranges::find(kEnds, spec.name, &Ends::head) != std::end(kEnds);
@@ -538,9 +538,9 @@ LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::W
   for (const models::WeightSpec& spec : wanted) {
     tell(watcher, {quantization ? "quantize" : "read", made++, std::ssize(wanted), "weights"});
     const SourceWeight& source = loaded.sources.at(spec.name);
-    const bool is_quantized = quantization && spec.linear;
-    const bool stays = source.blocks && can_stay(spec, *source.blocks) && !is_quantized;
-    if (!is_quantized && !stays) {
+    const auto layout = quantization ? quantization->layout_of(spec) : std::nullopt;
+    const bool stays = source.blocks && can_stay(spec, *source.blocks) && !layout;
+    if (!layout && !stays) {
       loaded.tensors[spec.name] =
           source.blocks ? expanded_blocks(spec, *source.blocks) : whole_weight(spec, source);
       if (source.blocks) {
@@ -552,14 +552,14 @@ LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::W
     QuantizedWeight quantized;
     if (stays) {
       quantized = source.blocks->packed();
-      models::WeightLayout layout = *source.blocks->layout;
-      layout.is_swapped = spec.transposed;
-      loaded.layouts[spec.name] = std::move(layout);
+      models::WeightLayout stored = *source.blocks->layout;
+      stored.is_swapped = spec.transposed;
+      loaded.layouts[spec.name] = std::move(stored);
     } else if (source.blocks) {
       const HostTensor whole = expanded_blocks(spec, *source.blocks);
-      quantized = quantize_weight(spec, std::span(&whole, 1), *quantization, files.folder);
+      quantized = quantize_weight(spec, std::span(&whole, 1), *layout, files.folder);
     } else {
-      quantized = quantize_weight(spec, source.parts, *quantization, files.folder);
+      quantized = quantize_weight(spec, source.parts, *layout, files.folder);
     }
     loaded.tensors[models::packed_name(spec.name)] = std::move(quantized.packed);
     loaded.tensors[models::scales_name(spec.name)] = std::move(quantized.scales);

@@ -76,10 +76,10 @@ WeightFiles open_weights(const std::string& folder);
 // `ignored`.
 LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored = {},
-                           const models::Quantization* quantization = nullptr,
+                           const models::QuantizationRef& quantization = nullptr,
                            const std::string& hint = "", const WorkWatcher& watcher = {});
 LoadedWeights load_weights(const std::string& folder, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored = {},
-                           const models::Quantization* quantization = nullptr);
+                           const models::QuantizationRef& quantization = nullptr);
 
 }  // namespace tapml::frontend

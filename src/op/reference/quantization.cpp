@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "op/reference/helpers.h"
+#include "tensor/packed_levels.h"
 
 namespace tapml::op::reference {
 
@@ -20,21 +21,21 @@ struct QuantizedWeights {
   std::optional<RefTensor> minimums;
   std::vector<double> values;  // of the levels, 16 or 256; empty: themselves
   size_t group;
+  int bits;     // of a level; 8: a byte is one
   DType dtype;  // of the result
 
-  // A byte is one level.
-  bool is_whole() const {
-    return values.empty() ? packed.dtype == DType::kI8 : values.size() > kNibbles;
+  bool is_whole() const { return bits == 8; }
+  // What is taken from a level that is not whole.
+  double zero() const {
+    return minimums || !values.empty() ? 0 : static_cast<double>(zero_level(bits));
   }
-  // What is taken from a nibble.
-  double zero() const { return minimums || !values.empty() ? 0 : double{kQuantizedZero}; }
+  size_t columns() const {
+    return static_cast<size_t>(scales.shape.empty() ? 1 : scales.shape.back()) * group;
+  }
   // The factor of a level.
   double factor(double level) const {
     return values.empty() ? level : values[static_cast<size_t>(level)];
   }
-
- private:
-  static constexpr size_t kNibbles = 16;
 };
 
 template <Part kPart>
@@ -44,6 +45,7 @@ class DequantizedElements final : public ComputedElements {
       : weights_(std::move(weights)),
         storage_(weights_->dtype),
         unit_(compute_unit(weights_->dtype)),
+        columns_(weights_->columns()),
         all_known_(is_exact(weights_->packed)) {}
 
   void read(size_t first, size_t stride, size_t count, double* to,
@@ -52,7 +54,7 @@ class DequantizedElements final : public ComputedElements {
       for (size_t i = 0; i < count; ++i) read_run(first + i * stride, 1, to + i * to_stride, 1);
       return;
     }
-    // Rows have whole bytes and whole groups, so an element's place in them needs no row.
+    // Rows have whole groups, so an element's place in them needs no row.
     for (size_t done = 0; done < count;) {
       const size_t begin = first + done, left = weights_->group - begin % weights_->group;
       const size_t run = std::min({count - done, left, kLongestRun});
@@ -62,7 +64,7 @@ class DequantizedElements final : public ComputedElements {
   }
 
  private:
-  static constexpr size_t kLongestRun = 256, kLevels = 16;
+  static constexpr size_t kLongestRun = 256, kMostLevels = size_t{1} << kMostLevelBits;
 
   // What the elements of a group have in common.
   struct Group {
@@ -130,32 +132,55 @@ class DequantizedElements final : public ComputedElements {
       }
       return;
     }
-    const size_t first_byte = first / 2, bytes = (first + count - 1) / 2 - first_byte + 1;
+    uint8_t levels[kLongestRun];
+    bool is_known[kLongestRun];
+    unpack(first, count, levels, is_known);
     const double zero = weights_->zero();
-    double byte[kLongestRun / 2 + 1];
-    weights_->packed.values.read(first_byte, 1, bytes, byte, 1);
-    const auto level_at = [&](size_t i) {
-      const auto both = static_cast<unsigned>(static_cast<int>(byte[(first + i) / 2 - first_byte]));
-      return ((first + i) % 2 == 0 ? both : both >> 4) & (kLevels - 1);
-    };
-    if (all_known_ && count > kLevels) {
-      double parts[kLevels];
-      for (size_t level = 0; level < kLevels; ++level) {
+    const size_t different = size_t{1} << weights_->bits;
+    if (all_known_ && count > different) {
+      double parts[kMostLevels];
+      for (size_t level = 0; level < different; ++level) {
         parts[level] = part(static_cast<double>(level) - zero, group, 0);
       }
-      for (size_t i = 0; i < count; ++i) to[i * to_stride] = parts[level_at(i)];
+      for (size_t i = 0; i < count; ++i) to[i * to_stride] = parts[levels[i]];
       return;
     }
     for (size_t i = 0; i < count; ++i) {
-      const double bound = weights_->packed.bound[(first + i) / 2] == 0 ? 0 : kInfinity;
-      to[i * to_stride] = part(static_cast<double>(level_at(i)) - zero, group, bound);
+      to[i * to_stride] =
+          part(static_cast<double>(levels[i]) - zero, group, is_known[i] ? 0 : kInfinity);
+    }
+  }
+
+  // Levels of less than a byte, in one row, and whether all their bits are known.
+  void unpack(size_t first, size_t count, uint8_t* levels, bool* is_known) const {
+    const auto bits = static_cast<size_t>(weights_->bits);
+    const size_t row = first / columns_, column = first % columns_;
+    size_t plane_begin = row * (columns_ * bits / 8);
+    std::fill_n(levels, count, uint8_t{0});
+    std::fill_n(is_known, count, true);
+    double bytes[kLongestRun / 2 + 1];
+    for (const LevelPlane& plane : level_planes(weights_->bits)) {
+      const auto in_byte = static_cast<size_t>(plane.in_byte());
+      const size_t begin = plane_begin + column / in_byte;
+      const size_t end = plane_begin + (column + count - 1) / in_byte + 1;
+      weights_->packed.values.read(begin, 1, end - begin, bytes, 1);
+      for (size_t i = 0; i < count; ++i) {
+        const size_t at = plane_begin + (column + i) / in_byte;
+        const auto byte = static_cast<unsigned>(static_cast<int>(bytes[at - begin]));
+        const auto place = static_cast<unsigned>((column + i) % in_byte) * plane.bits;
+        const unsigned level = byte >> place & ((1U << plane.bits) - 1);
+        levels[i] = static_cast<uint8_t>(levels[i] | level << plane.shift);
+        if (!all_known_) is_known[i] = is_known[i] && weights_->packed.bound[at] == 0;
+      }
+      plane_begin += columns_ / in_byte;
     }
   }
 
   std::shared_ptr<const QuantizedWeights> weights_;
   Storage storage_;
   double unit_;
-  bool all_known_;  // whether every nibble is exact
+  size_t columns_;
+  bool all_known_;  // whether every level is exact
 };
 
 }  // namespace
@@ -178,6 +203,9 @@ QuantizedWeights weights_of(const AttrMap& attrs, const Args& args, DType dtype)
           .minimums = {},
           .values = {},
           .group = static_cast<size_t>(attr_or<int64_t>(attrs, "group", 32)),
+          .bits = args[0].tensor->dtype == DType::kI8
+                      ? 8
+                      : static_cast<int>(attr_or<int64_t>(attrs, "bits", 4)),
           .dtype = dtype};
 }
 
@@ -243,6 +271,7 @@ void dequantize_float(const AttrMap& attrs, Args args, Outputs outputs) {
   const bool is_byte = attr_or<std::string>(attrs, "format", "") == "e4m3";
   const int bits = is_byte ? 8 : 4, mantissa_bits = is_byte ? 3 : 1, bias = is_byte ? 7 : 1;
   const int sign = 1 << (bits - 1), implicit = 1 << mantissa_bits;
+  weights.bits = bits;
   for (int code = 0; code < 2 * sign; ++code) {
     const int exponent = code % sign / implicit, mantissa = code % implicit;
     const double value = exponent == 0

@@ -5,8 +5,8 @@
 
 namespace tapml::op {
 
-// The nibble that represents 0 where groups have no minimum.
-inline constexpr int64_t kQuantizedZero = 8;
+// The level that represents 0 where groups have no minimum.
+inline int64_t zero_level(int bits) { return int64_t{1} << (bits - 1); }
 
 // Levels of quantized activations are within -127 .. 127; groups without an element of at least
 // 2^-100 are zeros, so that no scale is subnormal.

@@ -45,6 +45,7 @@ class Reader {
   void read(const std::string& name, const Function& function) {
     FunctionMemory& memory = functions_[name];
     memory.name = name;
+    memory.arguments = bytes_of_arguments(function);
     std::map<const VarNode*, size_t> storages;
     visit(function.body, [&](const Expr& e) {
       if (const auto* constant = as<ConstantNode>(e)) {
@@ -77,6 +78,19 @@ class Reader {
         memory.callees.push_back(global->name);
       }
     });
+  }
+
+  static PrimExpr bytes_of_arguments(const Function& function) {
+    PrimExpr sum = 0;
+    for (const Variable& param : function.params) {
+      const TensorAnnotation* tensor = as_tensor(param->annotation);
+      if (!tensor) continue;
+      if (!tensor->shape || !tensor->dtype) return {};
+      PrimExpr bytes = static_cast<int64_t>(dtype_bytes(*tensor->dtype));
+      for (const PrimExpr& dim : *tensor->shape) bytes = bytes * dim;
+      sum = sum + bytes;
+    }
+    return in_fewest_terms(sum);
   }
 
   static void add_tensor(FunctionMemory& memory, const std::map<const VarNode*, size_t>& storages,

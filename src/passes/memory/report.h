@@ -34,6 +34,8 @@ struct FunctionMemory {
   PrimExpr peak;
   std::string why;    // why the peak is unknown
   bool exact = true;  // some call reaches the peak; else it is an upper bound
+  // Bytes of its tensor arguments, such as weights and caches; null where one has no shape.
+  PrimExpr arguments;
   // When it may be reached; bytes are those of the peak excluding allocations at load.
   std::vector<Moment> moments;
 };

@@ -1,15 +1,16 @@
 // Products of quantized activations with quantized weights in integers: the sum of a group is a
 // number of dot4, four products of bytes at once, and becomes a float once.
 //
-// A word of weights in a panel has eight nibbles of a lane: byte j has element j in its low half
-// and element j + 4 in its high half, so that both halves are multiplied with words of four levels
-// as they are in memory. Weights of whole bytes have four to a word, plus 128: dot4 takes unsigned
-// bytes on the left. What that, or a nibble's zero, adds to a sum is known from the sum of the
+// A word of weights in a panel has eight levels of up to four bits of a lane: byte j has element j in
+// its low half and element j + 4 in its high half, so that both halves are multiplied with words of
+// four levels as they are in memory. Levels of more bits have four to a word, those of i8 plus 128:
+// dot4 takes unsigned bytes on the left. What that, or a nibble's zero, adds to a sum is known from the sum of the
 // row's levels:
 //   sum of (w + zero) * x - zero * (sum of x).
 // A launch adds these up before the products.
 #include <algorithm>
 
+#include "arith/analyzer.h"
 #include "base/rounding.h"
 #include "ir/intrinsics.h"
 #include "schedule/rules/integer_product.h"
@@ -39,7 +40,7 @@ class IntegerPanels {
       : stage_(stage),
         p_(product),
         elements_(product.is_whole ? 4 : 8),
-        zero_(product.is_whole ? kWholeZero : product.zero),
+        zero_(product.is_signed ? kWholeZero : product.zero),
         lanes_(vectors.bytes / 4 * kVectorsInARow),
         tile_rows_(std::clamp<int64_t>(vectors.count / 4 - 1, 1, kMostTileRows)),
         steps_(stage.reduction[0].extent->int_value),
@@ -48,7 +49,7 @@ class IntegerPanels {
     if (rows_.is_int()) tile_rows_ = std::min(tile_rows_, rows_->int_value);
     block_ = round_up(kBlockRows, tile_rows_);
     if (rows_.is_int()) block_ = std::min(block_, round_up(rows_->int_value, tile_rows_));
-    words_ = make_buffer(p_.packed->name + "_panels", DType::kI32,
+    words_ = make_buffer(stage.out->name + "_panels", DType::kI32,
                          {panels, steps_ / elements_, lanes_}, Scope::kGlobal);
     const auto of_groups = [&](const Buffer& source) {
       return make_buffer(source->name + "_panels", source->dtype,
@@ -90,15 +91,11 @@ class IntegerPanels {
 
   PrimExpr packed_word(const PrimExpr& row, const PrimExpr& first) const {
     PrimExpr all;
+    arith::Analyzer analyzer;
     for (int64_t j = 0; j < elements_; ++j) {
-      PrimExpr level;
-      if (p_.is_whole) {
-        level = cast(DType::kI32, load(p_.packed, {row, first + j})) + word(kWholeZero);
-      } else {
-        const PrimExpr byte = load(p_.packed, {row, floordiv(first, 2) + j / 2});
-        level = word_op("bit_and", word_op("shift_right", cast(DType::kI32, byte), word(j % 2 * 4)),
-                        word(15));
-      }
+      const VarMap values = {{p_.lane.var.get(), row}, {p_.step.get(), first + j}};
+      PrimExpr level = analyzer.simplify(tapml::substitute(p_.weight, values));
+      if (p_.is_signed) level = cast(DType::kI32, level) + word(kWholeZero);
       const int64_t shift = j % 4 * 8 + j / 4 * 4;
       if (shift > 0) level = word_op("shift_left", level, word(shift));
       all = all ? word_op("bit_or", all, level) : level;

@@ -9,6 +9,8 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
+constexpr int64_t kLargestNibble = 15, kLargestByte = 255;
+
 const PrimExpr& without_cast(const PrimExpr& e) {
   return e.kind() == ExprKind::kCast ? e.operand(0) : e;
 }
@@ -40,20 +42,28 @@ bool is_of_lane(const PrimExpr& e, const BlockIter& lane) {
   return e->operands.size() == 2 && e.operand(0).same_as(lane.var);
 }
 
-// bit_and(shift_right(cast(i32, packed[lane, k // 2]), cast(i32, k % 2 * 4)), 15): the load, or
-// null.
-PrimExpr load_of_nibble(const PrimExpr& e, const Var& k) {
-  if (!is_call(e, "bit_and") || !e.operand(1).is_int(15)) return {};
-  const PrimExpr& shifted = e.operand(0);
-  if (!is_call(shifted, "shift_right")) return {};
-  const PrimExpr& half = without_cast(shifted.operand(1));
-  const bool is_half = half.kind() == ExprKind::kMul && half.operand(1).is_int(4) &&
-                       half.operand(0).kind() == ExprKind::kFloorMod &&
-                       half.operand(0).operand(0).same_as(k) &&
-                       half.operand(0).operand(1).is_int(2);
-  const PrimExpr& byte = without_cast(shifted.operand(0));
-  const bool suits = is_half && is_load_at(byte, k, 2) && load_buffer(byte)->dtype == DType::kU8;
-  return suits ? byte : PrimExpr();
+// The largest value of an expression of masked bits, which is at least 0; -1 for another one.
+int64_t largest_of_bits(const PrimExpr& e) {
+  if (is_call(e, "bit_and") && e.operand(1).is_int()) return e.operand(1)->int_value;
+  if (is_call(e, "shift_left") && e.operand(1).is_int()) {
+    const int64_t part = largest_of_bits(e.operand(0)), shift = e.operand(1)->int_value;
+    return part < 0 || shift > 8 ? -1 : part << shift;
+  }
+  if (is_call(e, "bit_or")) {
+    const int64_t a = largest_of_bits(e.operand(0)), b = largest_of_bits(e.operand(1));
+    return a < 0 || b < 0 ? -1 : a | b;
+  }
+  return -1;
+}
+
+// Whether all that is loaded is of a row of bytes.
+bool loads_bytes_of(const PrimExpr& e, const BlockIter& lane) {
+  bool suits = true;
+  visit_expr(e, [&](const PrimExpr& part) {
+    if (part.kind() != ExprKind::kLoad) return;
+    suits &= is_of_lane(part, lane) && load_buffer(part)->dtype == DType::kU8;
+  });
+  return suits;
 }
 
 // The parts of the weights; false if they have another form.
@@ -75,17 +85,18 @@ bool read_weights(IntegerProduct& product, PrimExpr right, const Var& k) {
   if (right.operand(0).kind() != ExprKind::kCast) return false;
   PrimExpr level = right.operand(0).operand(0);
   if (is_load_at(level, k, 1) && is_of_lane(level, product.lane) && level.dtype() == DType::kI8) {
-    product.is_whole = true;
-    product.packed = load_buffer(level);
+    product.is_whole = product.is_signed = true;
+    product.weight = level;
     return true;
   }
   if (level.kind() == ExprKind::kSub && level.operand(1).is_int()) {
     product.zero = level.operand(1)->int_value;
     level = level.operand(0);
   }
-  const PrimExpr byte = load_of_nibble(level, k);
-  if (!byte || !is_of_lane(byte, product.lane)) return false;
-  product.packed = load_buffer(byte);
+  const int64_t largest = largest_of_bits(level);
+  if (largest < 0 || largest > kLargestByte || !loads_bytes_of(level, product.lane)) return false;
+  product.is_whole = largest > kLargestNibble;
+  product.weight = level;
   return true;
 }
 
@@ -106,6 +117,7 @@ std::optional<IntegerProduct> find_integer_product(const Stage& stage,
   IntegerProduct product;
   product.rows = found->rows;
   product.lane = found->lane;
+  product.step = step.var;
   if (!read_weights(product, found->right, step.var)) return std::nullopt;
   const PrimExpr& left = found->left;
   if (left.kind() != ExprKind::kMul || left.operand(0).kind() != ExprKind::kCast) {

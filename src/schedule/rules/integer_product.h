@@ -13,12 +13,15 @@ namespace tapml::schedule {
 struct IntegerProduct {
   // Activations: levels[..., k] in i8 and scales[..., k // group]; the indices depend on the rows.
   PrimExpr level, scale;
-  // Weights packed[lane, k] in i8, or packed[lane, k // 2] in u8 with the first of two neighbors in
-  // the low half; scales[lane, k // group] and perhaps minimums.
-  tir::Buffer packed, scales, minimums;
-  bool is_whole = false;  // a byte is a level
-  int64_t zero = 0;       // what is subtracted from a nibble
+  // The level of a weight at [lane, k]: an element of i8, or bits of bytes in i32, from 0 to 15 or
+  // to 255 (`is_whole`), of which `zero` is subtracted. scales[lane, k // group], and perhaps
+  // minimums.
+  PrimExpr weight;
+  bool is_whole = false, is_signed = false;
+  int64_t zero = 0;
+  tir::Buffer scales, minimums;
   int64_t group = 0;
+  Var step;  // k
   std::vector<tir::BlockIter> rows;
   tir::BlockIter lane;
 };

@@ -5,6 +5,7 @@
 #include "ir/exceptions.h"
 #include "models/quantization.h"
 #include "op/reference/quantization.h"
+#include "tensor/packed_levels.h"
 #include "topdown/reference_run/divergence.h"
 
 namespace tapml::topdown {
@@ -16,14 +17,22 @@ double weight_error(const std::map<std::string, HostTensor>& plain,
     const auto packed = quantized.find(models::packed_name(name));
     if (packed == quantized.end()) continue;
     const HostTensor& scales = quantized.at(models::scales_name(name));
-    const auto nibbles = packed->second.values<uint8_t>();
+    const auto minimums = quantized.find(models::minimums_name(name));
+    const bool has_minimums = minimums != quantized.end();
+    const int64_t columns = weight.shape().back(), group = columns / scales.shape().back();
+    const int bits = static_cast<int>(packed->second.size() * 8 / weight.size());
+    const bool is_whole = packed->second.dtype() == DType::kI8;
+    const int64_t zero = has_minimums ? 0 : op::zero_level(bits);
+    const std::byte* bytes = packed->second.bytes().data();
     for (int64_t i = 0; i < weight.size(); ++i) {
-      const int byte = nibbles[static_cast<size_t>(i / 2)];
-      const int64_t level = (i % 2 == 0 ? byte & 15 : byte >> 4) - op::kQuantizedZero;
-      const double scale = scales.at_f64(i / models::kQuantizationGroup), w = weight.at_f64(i);
-      const double off = static_cast<double>(level) * scale - w;
+      const std::byte* row = bytes + i / columns * packed_row_bytes(columns, bits);
+      const int64_t column = i % columns;
+      const int64_t level =
+          is_whole ? static_cast<int8_t>(row[column]) : level_at(row, columns, bits, column) - zero;
+      double off = static_cast<double>(level) * scales.at_f64(i / group) - weight.at_f64(i);
+      if (has_minimums) off += minimums->second.at_f64(i / group);
       error += off * off;
-      all += w * w;
+      all += weight.at_f64(i) * weight.at_f64(i);
     }
   }
   return all > 0 ? std::sqrt(error / all) : 0;

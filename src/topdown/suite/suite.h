@@ -96,7 +96,7 @@ struct Suite {
   std::map<std::string, HostTensor> tensors;  // by content hash
   // Weights that stay in the model's folder and not in the suite's: their names by content hash.
   // `model_folder`: where the model was; `quantization`: how its weights were quantized when it was
-  // read (models::quantization_table), empty: not.
+  // read (models::Quantization::parse), empty: not.
   std::map<std::string, std::string> weights;
   std::string model_folder, quantization;
 

@@ -321,7 +321,7 @@ class SuiteReader {
   Status read_quantization(const Json& json, Suite& suite) const {
     TAPML_ASSIGN(suite.quantization, string(json, "quantization"));
     if (suite.quantization.empty()) return {};
-    auto known = guard([&] { models::find_quantization(suite.quantization); });
+    auto known = guard([&] { models::Quantization::parse(suite.quantization); });
     if (known) return {};
     const Json& value = *json.find("quantization");
     return wrong_part(value, "the suite has an unknown quantization", known.error().expected,

@@ -42,7 +42,7 @@ Result<std::map<std::string, HostTensor>> weights_by_reference(const Suite& suit
   TAPML_ASSIGN(auto model, guard([&] {
                  const std::string& name = suite.quantization;
                  return frontend::read_model(
-                     folder, name.empty() ? nullptr : &models::find_quantization(name));
+                     folder, name.empty() ? nullptr : models::Quantization::parse(name));
                }));
   for (const auto& [hash, name] : wanted) {
     auto weight = model.weights.find(name);

@@ -183,7 +183,7 @@ TEST(ImportedConstants, QuantizedCodesAndScalesAreThoseOfTheWeights) {
   const auto stored = parse_safetensors(mapped->bytes, mapped->owner, "model.safetensors");
   ASSERT_TRUE(stored);
   for (const char* name : {"q4f32", "q4f16"}) {
-    const HuggingFaceModel model = read_model(folder, &models::find_quantization(name));
+    const HuggingFaceModel model = read_model(folder, models::Quantization::parse(name));
     int64_t linear = 0;
     double own = 0, best = 0;
     for (const auto& [weight, tensor] : stored->tensors) {

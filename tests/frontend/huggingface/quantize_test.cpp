@@ -12,7 +12,9 @@
 namespace tapml::frontend {
 namespace {
 
-using models::find_quantization;
+using models::Quantization;
+
+models::WeightLayout layout(const char* name) { return models::parse_layout(name, "test"); }
 using testing::expect_user_error;
 
 models::WeightSpec matrix(Shape shape) { return {"w", std::move(shape), {}, true}; }
@@ -33,7 +35,7 @@ TEST(Quantize, LevelsOfAGroup) {
   weight.mutable_values<float>()[96] = 0.5f;  // the last group's only element
   for (const char* name : {"q4f32", "q4f16"}) {
     const QuantizedWeight result =
-        quantize_weight(matrix({2, 64}), std::span(&weight, 1), find_quantization(name), "file");
+        quantize_weight(matrix({2, 64}), std::span(&weight, 1), layout(name), "file");
     EXPECT_EQ(result.packed.shape(), (Shape{2, 32}));
     EXPECT_EQ(result.scales.shape(), (Shape{2, 2}));
     EXPECT_EQ(result.scales.at_f64(0), 2);
@@ -75,7 +77,7 @@ TEST(Quantize, HasLessErrorThanRulesWithoutSearch) {
     for (DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       const HostTensor weight = testing::random_weight(11, matrix({33, 96}), dtype);
       const QuantizedWeight result =
-          quantize_weight(matrix({33, 96}), std::span(&weight, 1), find_quantization(name), "file");
+          quantize_weight(matrix({33, 96}), std::span(&weight, 1), layout(name), "file");
       double all = 0, by_magnitude = 0;
       for (int64_t g = 0; g < kGroups; ++g) {
         const double scale = result.scales.at_f64(g);
@@ -109,7 +111,7 @@ TEST(Quantize, ElementsOfAnySizeKeepTheirSize) {
       weight.mutable_values<float>()[i] = size * std::sin(static_cast<float>(i));
     }
     const QuantizedWeight result =
-        quantize_weight(matrix({1, 32}), std::span(&weight, 1), find_quantization("q4f32"), "file");
+        quantize_weight(matrix({1, 32}), std::span(&weight, 1), layout("q4f32"), "file");
     for (int64_t i = 0; i < 32; ++i) {
       EXPECT_NEAR(level(result, i) * result.scales.at_f64(0) / size,
                   std::sin(static_cast<double>(i)), size < 1e-40f ? 0.2 : 0.15)
@@ -125,10 +127,10 @@ TEST(Quantize, PartsEqualTheWhole) {
     parts.push_back(
         HostTensor::from(DType::kBF16, {2, 32}, weight.values<uint16_t>().subspan(part * 64, 64)));
   }
-  const auto& quantization = find_quantization("q4f16");
+  const models::WeightLayout halves = layout("q4f16");
   const QuantizedWeight whole =
-      quantize_weight(matrix({6, 32}), std::span(&weight, 1), quantization, "file");
-  const QuantizedWeight stacked = quantize_weight(matrix({3, 2, 32}), parts, quantization, "file");
+      quantize_weight(matrix({6, 32}), std::span(&weight, 1), halves, "file");
+  const QuantizedWeight stacked = quantize_weight(matrix({3, 2, 32}), parts, halves, "file");
   EXPECT_EQ(stacked.packed.shape(), (Shape{3, 2, 16}));
   EXPECT_EQ(stacked.scales.shape(), (Shape{3, 2, 1}));
   EXPECT_TRUE(std::ranges::equal(stacked.packed.bytes(), whole.packed.bytes()));
@@ -138,7 +140,7 @@ TEST(Quantize, PartsEqualTheWhole) {
 TEST(Quantize, RefusesWeightsWithoutAScale) {
   HostTensor weight = HostTensor::zeros(DType::kF32, {1, 32});
   auto quantize = [&](const char* name) {
-    quantize_weight(matrix({1, 32}), std::span(&weight, 1), find_quantization(name), "m/file");
+    quantize_weight(matrix({1, 32}), std::span(&weight, 1), layout(name), "m/file");
   };
   weight.set_f64(5, 1e6);
   quantize("q4f32");
@@ -152,7 +154,7 @@ TEST(Quantize, RefusesWeightsWithoutAScale) {
 TEST(QuantizedFolder, HasTwoParametersALinearWeight) {
   testing::TempFolder folder;
   testing::write_model(folder, testing::kQuantizedMoe);
-  const HuggingFaceModel model = read_model(folder.path(), &find_quantization("q4f16"));
+  const HuggingFaceModel model = read_model(folder.path(), Quantization::parse("q4f16"));
   const auto names = unwrap(model_interface_of(model.module.all_attrs())).weights;
   EXPECT_EQ(names.size(), model.weights.size());
   for (const std::string& name : names) EXPECT_TRUE(model.weights.contains(name)) << name;
@@ -175,7 +177,7 @@ TEST(QuantizedFolder, HashesAreThoseOfTheSources) {
   testing::TempFolder folder;
   testing::write_model(folder, testing::kQuantizedMoe);
   const HuggingFaceModel plain = read_model(folder.path());
-  const HuggingFaceModel model = read_model(folder.path(), &find_quantization("q4f16"));
+  const HuggingFaceModel model = read_model(folder.path(), Quantization::parse("q4f16"));
   for (const auto& [name, tensor] : plain.weights) {
     EXPECT_EQ(model.sources.at(name).hash(tensor.shape()), content_hash(tensor)) << name;
   }
@@ -187,7 +189,7 @@ TEST(QuantizedFolder, RefusesRowsThatAreNoWholeGroups) {
   config.replace(config.find("96"), 2, "80");
   testing::write_model(folder, config);
   read_model(folder.path());
-  expect_user_error([&] { read_model(folder.path(), &find_quantization("q4f32")); },
+  expect_user_error([&] { read_model(folder.path(), Quantization::parse("q4f32")); },
                     {"model.layers.0.mlp.down_proj.weight", "a multiple of 32", "[64, 80]"});
 }
 
