@@ -129,6 +129,9 @@ std::vector<Case> quantization_cases() {
     cases.push_back(row("demo", demo, quantization, &Model::decode));
     cases.push_back(import_row(quantization));
   }
+  for (const char* quantization : {"q2f32", "q3f32", "q5f32", "q6f32", "q8f32", "q4f32m"}) {
+    cases.push_back(row("llama_171m", kLlama171m, quantization, &Model::decode));
+  }
   for (const auto& [name, file] :
        {std::pair{"llama_171m", kLlama171m}, std::pair{"smollm2_135m", kSmolLm2}}) {
     cases.push_back(row(name, file, "q4f32", &Model::decode, true));

@@ -87,10 +87,6 @@ relax::Annotation deduce_dequantize(const CallView& call) {
       expect_same_dim(call, levels, columns * bits,
                       "packed.-1 * 8 and " + of_scales + " * " + std::to_string(bits));
     }
-    if (columns.is_int() && bits < 8 && !packs_whole_bytes(columns->int_value, bits)) {
-      call.error("rows are not whole bytes", "a multiple of 8 levels in a row",
-                 std::to_string(columns->int_value));
-    }
   }
   result.shape = packed.shape;
   result.shape->back() = simplified(floordiv(levels, bits));

@@ -1,6 +1,5 @@
 #include "tensor/packed_levels.h"
 
-#include <algorithm>
 #include <array>
 
 namespace tapml {
@@ -21,11 +20,6 @@ std::span<const LevelPlane> level_planes(int bits) {
     default:
       return kFour;
   }
-}
-
-bool packs_whole_bytes(int64_t columns, int bits) {
-  return std::ranges::all_of(
-      level_planes(bits), [&](const LevelPlane& plane) { return columns % plane.in_byte() == 0; });
 }
 
 void pack_levels(std::span<const uint8_t> levels, int bits, std::byte* row) {

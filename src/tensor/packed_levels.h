@@ -24,10 +24,7 @@ struct LevelPlane {
 // The planes of levels of `bits` bits, 2 to 6, in their order in memory.
 std::span<const LevelPlane> level_planes(int bits);
 
-// Whether the planes of a row of so many levels are whole bytes.
-bool packs_whole_bytes(int64_t columns, int bits);
-
-// Bytes of such a row.
+// Bytes of a row. `columns * bits` is a multiple of 8, and so are the bits of each plane.
 inline int64_t packed_row_bytes(int64_t columns, int bits) { return columns * bits / 8; }
 
 // Writes a row of levels, each below 2^bits, over packed_row_bytes() bytes.

@@ -21,13 +21,18 @@ namespace {
 struct WeightForm {
   const char* name;
   const char* weights;  // how `w` is made of q and s (and t)
-  bool is_whole;
+  int bits;
+  bool is_whole() const { return bits == 8; }
 };
 const WeightForm kForms[] = {
-    {"nibbles", "dequantize(q, s)", false},
-    {"nibbles_with_minimums", "dequantize_affine(q, s, t)", false},
-    {"bytes", "dequantize(q, s)", true},
-    {"bytes_with_minimums", "dequantize_affine(q, s, t)", true},
+    {"nibbles", "dequantize(q, s)", 4},
+    {"nibbles_with_minimums", "dequantize_affine(q, s, t)", 4},
+    {"bytes", "dequantize(q, s)", 8},
+    {"bytes_with_minimums", "dequantize_affine(q, s, t)", 8},
+    {"two_bits", "dequantize(q, s)", 2},
+    {"three_bits_with_minimums", "dequantize_affine(q, s, t)", 3},
+    {"five_bits_with_minimums", "dequantize_affine(q, s, t)", 5},
+    {"six_bits", "dequantize(q, s)", 6},
 };
 
 struct IntegerCase {
@@ -42,6 +47,8 @@ const IntegerCase kCases[] = {
     {kForms[1], 70, 160, 32, "f32"},   {kForms[2], 129, 96, 16, "f32"},
     {kForms[2], 64, 64, 4, "bf16"},    {kForms[3], 96, 64, 64, "f16"},
     {kForms[0], 64, 11008, 32, "f32"}, {kForms[2], 64, 4096, 32, "f32"},
+    {kForms[4], 96, 128, 32, "f32"},   {kForms[5], 100, 64, 16, "f16"},
+    {kForms[6], 70, 160, 32, "f32"},   {kForms[7], 129, 96, 32, "f16"},
 };
 
 std::string module_text(const IntegerCase& test) {
@@ -53,7 +60,7 @@ def main(x: Tensor((b, n, $K), f32), r: Tensor((b, n, $N), f32), q: Tensor(($N, 
     l: Tensor((b, n, $K), i8) = p[0]
     c: Tensor((b, n, $G), f32) = p[1]
     v: Tensor((b, n, $K), f32) = dequantize(l, c) {group: $C}
-    w: Tensor(($N, $K), f32) = $W {group: $C}
+    w: Tensor(($N, $K), f32) = $W {$Bgroup: $C}
     y: Tensor((b, n, $N), f32) = matmul(v, w) {transpose_b: true}
     z: Tensor((b, n, $N), f32) = add(y, r)
     output z
@@ -61,10 +68,13 @@ def main(x: Tensor((b, n, $K), f32), r: Tensor((b, n, $N), f32), q: Tensor(($N, 
   return z
 })";
   const auto number = [](int64_t value) { return std::to_string(value); };
-  const bool whole = test.form.is_whole;
+  const bool whole = test.form.is_whole();
+  const std::string bits =
+      whole || test.form.bits == 4 ? "" : "bits: " + number(test.form.bits) + ", ";
   for (const auto& [key, value] : {std::pair<std::string, std::string>{"$K", number(test.inputs)},
                                    {"$N", number(test.outputs)},
-                                   {"$P", number(whole ? test.inputs : test.inputs / 2)},
+                                   {"$P", number(test.inputs * test.form.bits / 8)},
+                                   {"$B", bits},
                                    {"$Q", whole ? "i8" : "u8"},
                                    {"$G", number(test.inputs / test.group)},
                                    {"$S", test.scales},
@@ -103,9 +113,8 @@ Suite carved_products(const IntegerCase& test) {
   const DType scales = *parse_dtype(test.scales);
   const int64_t groups = test.inputs / test.group;
   std::vector<runtime::Value> weights = {
-      uploaded(test.form.is_whole
-                   ? drawn_tensor(random, DType::kI8, {test.outputs, test.inputs})
-                   : drawn_tensor(random, DType::kU8, {test.outputs, test.inputs / 2})),
+      uploaded(drawn_tensor(random, test.form.is_whole() ? DType::kI8 : DType::kU8,
+                            {test.outputs, test.inputs * test.form.bits / 8})),
       uploaded(drawn_tensor(random, scales, {test.outputs, groups}, 0.02)),
       uploaded(drawn_tensor(random, scales, {test.outputs, groups}, 0.02))};
   const runtime::Value prepared = unwrap(vm->call("prepare", weights));

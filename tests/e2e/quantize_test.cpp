@@ -22,6 +22,59 @@ void write_small_model(const TempFolder& folder, std::string config) {
   std::filesystem::copy_file(kDemoModel + "/tokenizer.json", folder / "tokenizer.json");
 }
 
+// Several layouts in one model: an executable and a suite name each weight's.
+TEST(Quantize, LayoutsOfWeightsByName) {
+  TempFolder folder, out;
+  write_small_model(folder, testing::kQuantizedLlama);
+  const std::string file = out / "model.tapml", suite = out / "suite";
+  const std::vector<std::string> layouts = {
+      "--quantize", "q3f32m", "--quantize-map",
+      "*embed_tokens*=q6f16,lm_head*=q8f32,*.k_proj.*=none,*.down_proj.*=q4f32"};
+  const auto with = [&](std::vector<std::string> args, const std::vector<std::string>& more) {
+    args.insert(args.end(), layouts.begin(), layouts.end());
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  };
+  const std::vector<std::string> prompt = {"--prompt", "Emma was", "--max-tokens", "4"};
+  const std::string text = output_of(with({"run", folder.path()}, prompt));
+  output_of(with({"compile", folder.path()}, {"-o", file}));
+  std::vector<std::string> again = {"run", file};
+  again.insert(again.end(), prompt.begin(), prompt.end());
+  EXPECT_EQ(output_of(again), text);
+  std::vector<std::string> carving = prompt;
+  carving.insert(carving.end(), {"--weights", "reference", "-o", suite});
+  output_of(with({"carve", folder.path()}, carving));
+  for (const char* target : {"cpu", "opencl"}) {
+    output_of({"replay", suite, "--target", target});
+  }
+}
+
+// The paper's model for phones: everything that it needs for 2,048 tokens, in 3 bits.
+TEST(Quantize, SevenBillionParametersInFourGigabytes) {
+  TempFolder folder;
+  unwrap(write_text_atomic(folder / "config.json", R"({
+    "architectures": ["LlamaForCausalLM"], "vocab_size": 32000, "hidden_size": 4096,
+    "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 32, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5,
+    "torch_dtype": "float16", "eos_token_id": 2})"));
+  const Json report =
+      run_program({"compile", "--config", folder / "config.json", "--quantize", "q3f16",
+                   "--quantize-map", "*embed_tokens*=q3f16,lm_head*=q3f16", "--target", "vulkan",
+                   "--memory", "b=1,n=2048,p=128,pages=128", "--json"})
+          .json();
+  int functions = 0;
+  for (const Json& function : report.find("memory")->find("functions")->items()) {
+    const std::string& name = function.find("name")->as_string();
+    if (name != "prefill" && name != "decode") continue;
+    ++functions;
+    const int64_t bytes =
+        function.find("argument_bytes")->as_integer() + function.find("peak_bytes")->as_integer();
+    EXPECT_LT(bytes, int64_t{4} << 30) << name;
+    EXPECT_GT(bytes, int64_t{3} << 30) << name << ": something was not counted";
+  }
+  EXPECT_EQ(functions, 2);
+}
+
 // Experts are weights in parts, which an executable must find again.
 TEST(Quantize, ExecutableGivesTheTextOfTheModel) {
   TempFolder folder, moved, out;
@@ -160,7 +213,7 @@ TEST(Quantize, WeightsByReference) {
     EXPECT_NE(with("").find("or carve the suite again"), std::string::npos);
     const std::string unknown = with("q3");
     EXPECT_NE(unknown.find("unknown quantization"), std::string::npos) << unknown;
-    EXPECT_NE(unknown.find("q4f32 or q4f16"), std::string::npos) << unknown;
+    EXPECT_NE(unknown.find("q4f32, q4f16 or q3f16g64m"), std::string::npos) << unknown;
   }
 }
 
@@ -170,7 +223,11 @@ TEST(Quantize, BadInput) {
     EXPECT_EQ(result.exit_code, 2) << result.all();
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
   };
-  refuses({"compile", kDemoModel, "--quantize", "q3"}, "q4f32 or q4f16");
+  refuses({"compile", kDemoModel, "--quantize", "q3"}, "q4f32, q4f16 or q3f16g64m");
+  refuses({"compile", kDemoModel, "--quantize", "q4f32", "--quantize-map", "head=q4f32"},
+          "the pattern \"head\" matches no weight");
+  refuses({"compile", kDemoModel, "--quantize", "q4f32", "--quantize-map", "q8f32"},
+          "two layouts without a pattern");
   refuses({"compile", kDemoModel, "--quantize", "q4f32", "--quantize-activations", "int4"},
           "int8 or none");
   refuses({"compile", kDemoModel, "--quantize-activations", "int8"}, "add --quantize q4f32");

@@ -291,5 +291,25 @@ TEST_F(Deduce, LegalizedSignature) {
   EXPECT_EQ(func->params[3].mode, AccessMode::kIn);
 }
 
+TEST_F(Deduce, LevelsOfFewBits) {
+  const auto of = [&](Dims packed, Dims scales, AttrMap attrs, DType dtype = DType::kU8) {
+    return std::pair{std::vector<Expr>{tensor(std::move(packed), dtype), tensor(std::move(scales))},
+                     std::move(attrs)};
+  };
+  const auto result = [](auto call) { return deduced("dequantize", call.first, call.second); };
+  const auto refused = [](auto call) { return failure("dequantize", call.first, call.second); };
+  EXPECT_EQ(result(of({n, 16}, {n, 1}, {})), "Tensor((n, 32), f32)");
+  EXPECT_EQ(result(of({n, 8}, {n, 1}, {{"bits", int64_t{2}}})), "Tensor((n, 32), f32)");
+  EXPECT_EQ(result(of({n, 12}, {n, 1}, {{"bits", int64_t{3}}})), "Tensor((n, 32), f32)");
+  EXPECT_EQ(result(of({n, 32}, {n, 1}, {{"bits", int64_t{8}}}, kI8)), "Tensor((n, 32), f32)");
+  EXPECT_EQ(refused(of({n, 32}, {n, 1}, {{"bits", int64_t{7}}})),
+            "dequantize: levels in u8 have 2 to 6 bits | bits from 2 to 6 | 7");
+  EXPECT_EQ(refused(of({n, 32}, {n, 1}, {{"bits", int64_t{4}}}, kI8)),
+            "dequantize: levels in i8 have 8 bits | bits 8 | 4");
+  EXPECT_NE(refused(of({n, 16}, {n, 1}, {{"bits", int64_t{3}}}))
+                .find("packed.-1 * 8 and scales.-1 * group * 3"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace tapml::op

@@ -67,6 +67,21 @@ def main(x: Tensor((n, 64), f32), q: Tensor((96, 32), u8), s: Tensor((96, 2), f3
   EXPECT_EQ(std::ranges::count(kernels_of(module), "dequantize_dequantize_matmul"), 1);
 }
 
+// Levels of three bits are in two planes of one tensor, which the product reads.
+TEST(QuantizedWeights, OfFewBitsAreOneKernelWithTheirProduct) {
+  const Module module = fused(R"(module
+def main(x: Tensor((n, 64), f32), q: Tensor((96, 24), u8), s: Tensor((96, 2), f32)) -> Tensor((n, 96), f32) {
+  dataflow {
+    w: Tensor((96, 64), f32) = dequantize(q, s) {bits: 3}
+    y: Tensor((n, 96), f32) = matmul(x, w) {transpose_b: true}
+    output y
+  }
+  return y
+}
+)");
+  EXPECT_EQ(kernels_of(module), std::vector<std::string>{"dequantize_matmul"});
+}
+
 // Operands computed from values other than weights still stay out of a product.
 TEST(QuantizedWeights, OnlyTheyAreFusedIntoAProduct) {
   const Module module = fused(R"(module

@@ -8,6 +8,7 @@
 #include "abi/model_interface.h"
 #include "support/expect_error.h"
 #include "support/quantized_models.h"
+#include "tensor/packed_levels.h"
 
 namespace tapml::frontend {
 namespace {
@@ -148,7 +149,128 @@ TEST(Quantize, RefusesWeightsWithoutAScale) {
                     {"weight \"w\" cannot be quantized", "m/file", "scales that fit f16"});
   weight.set_f64(5, NAN);
   expect_user_error([&] { quantize("q4f32"); }, {"\"w\"", "finite elements", "row 0"});
-  expect_user_error([&] { quantize("q3"); }, {"--quantize", "q4f32 or q4f16", "q3"});
+}
+
+// What the levels of a weight stand for.
+std::vector<double> values_of(const QuantizedWeight& weight, const models::WeightLayout& layout,
+                              int64_t columns) {
+  std::vector<double> values;
+  const std::byte* bytes = weight.packed.bytes().data();
+  const int64_t rows = weight.scales.size() * layout.group / columns;
+  const int zero = layout.has_minimums ? 0 : 1 << (layout.bits - 1);
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const std::byte* row = bytes + i / columns * packed_row_bytes(columns, layout.bits);
+    const int level = layout.is_whole() ? static_cast<int8_t>(row[i % columns])
+                                        : level_at(row, columns, layout.bits, i % columns) - zero;
+    const int64_t group = i / layout.group;
+    values.push_back(level * weight.scales.at_f64(group) +
+                     (weight.minimums ? weight.minimums->at_f64(group) : 0));
+  }
+  return values;
+}
+
+// The error halves with each bit, is less with minimums, and more in larger groups.
+TEST(Quantize, ErrorFollowsTheLayout) {
+  const HostTensor weight = testing::random_weight(5, matrix({16, 256}), DType::kF32);
+  const auto error_of = [&](const std::string& name) {
+    const models::WeightLayout own = layout(name.c_str());
+    const QuantizedWeight result =
+        quantize_weight(matrix({16, 256}), std::span(&weight, 1), own, "file");
+    EXPECT_EQ(result.packed.shape(), (Shape{16, 256 * own.bits / 8})) << name;
+    EXPECT_EQ(result.minimums.has_value(), own.has_minimums) << name;
+    const std::vector<double> values = values_of(result, own, 256);
+    double error = 0, all = 0;
+    for (int64_t i = 0; i < weight.size(); ++i) {
+      error += std::pow(values[static_cast<size_t>(i)] - weight.at_f64(i), 2);
+      all += std::pow(weight.at_f64(i), 2);
+    }
+    return std::sqrt(error / all);
+  };
+  for (const char* end : {"f32", "f16", "f32g64", "f16g128", "f32m", "f16g64m"}) {
+    double coarser = error_of(std::string("q2") + end);
+    EXPECT_LT(coarser, 0.5) << end;
+    for (const char* bits : {"q3", "q4", "q5", "q6"}) {
+      const double own = error_of(std::string(bits) + end);
+      EXPECT_LT(own, 0.6 * coarser) << bits << end;
+      EXPECT_GT(own, 0.3 * coarser) << bits << end;
+      coarser = own;
+    }
+    EXPECT_LT(error_of(std::string("q8") + end), 0.4 * coarser) << end;
+  }
+  EXPECT_LT(error_of("q3f32m"), error_of("q3f32"));
+  EXPECT_LT(error_of("q4f32"), error_of("q4f32g64"));
+}
+
+// One sign, a constant, and no element but one: minimums take what is common.
+TEST(Quantize, MinimumsOfUnevenGroups) {
+  HostTensor weight = HostTensor::zeros(DType::kF32, {1, 96});
+  for (int64_t i = 0; i < 32; ++i) {
+    weight.set_f64(i, 100 + static_cast<double>(i % 16));
+    weight.set_f64(32 + i, -7.5);
+  }
+  weight.set_f64(64, -3);
+  for (const char* name : {"q4f32m", "q8f32m"}) {
+    const models::WeightLayout own = layout(name);
+    const std::vector<double> values =
+        values_of(quantize_weight(matrix({1, 96}), std::span(&weight, 1), own, "file"), own, 96);
+    for (int64_t i = 0; i < 96; ++i) {
+      EXPECT_NEAR(values[static_cast<size_t>(i)], weight.at_f64(i), 1e-4) << name << " " << i;
+    }
+  }
+}
+
+TEST(QuantizedLayouts, HaveNames) {
+  for (const char* name : {"q4f32", "q4f16", "q2f16m", "q3f16g64m", "q8f32g128", "q6f32m"}) {
+    EXPECT_EQ(models::layout_name(layout(name)), name);
+  }
+  EXPECT_EQ(models::layout_name({.bits = 4, .group = 16}), std::nullopt);
+  EXPECT_EQ(models::layout_name({.bits = 4, .format = "e2m1"}), std::nullopt);
+  for (const char* name : {"", "q", "q4", "q7f16", "q4f64", "q4f16g", "q4f16g48", "q4f16x",
+                           "q4f16mg64", "4f16", "q-4f16", "q44f16", "q4f16m "}) {
+    expect_user_error([&] { layout(name); }, {"unknown layout", "q3f16g64m"});
+  }
+}
+
+TEST(QuantizedLayouts, OfWeightsByRules) {
+  const auto rules = Quantization::parse("q4f16,*.down_proj.*=q6f32,*.1.*=none,lm_head*=q8f16");
+  EXPECT_EQ(rules->activations(), DType::kF16);
+  const auto name_of = [&](const char* name, bool linear, bool expands) -> std::string {
+    const auto own = rules->layout_of(
+        {.name = name, .shape = {64, 64}, .parts = {}, .linear = linear, .expands = expands});
+    return own ? models::layout_name(*own).value() : "none";
+  };
+  EXPECT_EQ(name_of("layers.0.q_proj.weight", true, true), "q4f16");
+  EXPECT_EQ(name_of("layers.0.down_proj.weight", true, true), "q6f32");
+  EXPECT_EQ(name_of("layers.1.down_proj.weight", true, true), "none") << "the last rule counts";
+  EXPECT_EQ(name_of("lm_head.weight", false, true), "q8f16");
+  EXPECT_EQ(name_of("embed.weight", false, true), "none") << "only rules reach it";
+  EXPECT_EQ(name_of("lm_head.bias", false, false), "none");
+  EXPECT_EQ(Quantization::parse("lm_head*=q8f16")->activations(), DType::kF32);
+  for (const auto& [text, part] : {std::pair{"none", "leaves all weights as they are"},
+                                   {"q4f16,q4f32", "two layouts"},
+                                   {"q4f16,=q4f16", "has no pattern"},
+                                   {"q4f16,a=", "unknown layout"},
+                                   {"q4f16,", "two layouts"}}) {
+    expect_user_error([&] { Quantization::parse(text); }, {part, "--quantize"});
+  }
+}
+
+TEST(QuantizedFolder, HasTheLayoutsOfItsRules) {
+  testing::TempFolder folder;
+  testing::write_model(folder, testing::kQuantizedLlama);
+  const HuggingFaceModel model = read_model(
+      folder.path(), Quantization::parse("q3f16m,*embed*=q5f32,lm_head*=q8f16,*.o_proj.*=none"));
+  const auto names = unwrap(model_interface_of(model.module.all_attrs())).weights;
+  EXPECT_EQ(names.size(), model.weights.size());
+  for (const std::string& name : names) EXPECT_TRUE(model.weights.contains(name)) << name;
+  const std::string layer = "model.layers.0.";
+  EXPECT_EQ(model.weights.at(layer + "mlp.down_proj.weight.packed").shape(), (Shape{64, 36}));
+  EXPECT_EQ(model.weights.at(layer + "mlp.down_proj.weight.minimums").dtype(), DType::kF16);
+  EXPECT_EQ(model.weights.at("model.embed_tokens.weight.packed").shape(), (Shape{67, 40}));
+  EXPECT_EQ(model.weights.at("lm_head.weight.packed").dtype(), DType::kI8);
+  EXPECT_TRUE(model.weights.contains(layer + "self_attn.o_proj.weight"));
+  expect_user_error([&] { read_model(folder.path(), Quantization::parse("q4f16,*norm*=q4f16")); },
+                    {"\"*norm*\" matches no weight", "model.embed_tokens.weight"});
 }
 
 TEST(QuantizedFolder, HasTwoParametersALinearWeight) {
