@@ -143,7 +143,7 @@ models::QuantizationRef find_quantization(const std::string& text) {
 
 models::Precision precision_of(const ModelFormat& format) {
   return models::parse_precision(format.activations, format.kv_cache, format.accumulation,
-                                 format.quantize_activations);
+                                 format.quantize_activations, format.multiplies_bytes);
 }
 
 frontend::PoolingChoice pooling_of(const ModelFormat& format) {
@@ -252,10 +252,13 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
       target = target::parse_target(options.target.value_or(kDefaultPlatform));
       own = open_session(target, options.cache, libraries, remote);
     }
-    const auto model =
-        options.loaded ? options.loaded
-                       : std::make_shared<const LoadedModel>(load_model(
-                             options.model, "", options.patterns, options.format, options.watcher));
+    ModelFormat format = options.format;
+    format.multiplies_bytes =
+        !options.for_any_platform && target::multiplies_bytes(target.description);
+    const auto model = options.loaded
+                           ? options.loaded
+                           : std::make_shared<const LoadedModel>(load_model(
+                                 options.model, "", options.patterns, format, options.watcher));
     const ModelInterface interface = unwrap(model_interface_of(model->files.module.all_attrs()));
     check_use(interface, options.use, options.model);
     llm::TextInputs inputs = options.inputs.load(model->files.module, model->files.folder);

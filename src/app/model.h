@@ -36,10 +36,14 @@ enum class ModelUse : uint8_t { kContinue, kEmbed, kEither };
 struct ModelFormat {
   std::string quantize;                             // of models::Quantization
   std::string activations, kv_cache, accumulation;  // of models::Precision
-  std::string quantize_activations = {};            // the same: "int8" or "none"
+  std::string quantize_activations = {};            // the same: "int8", "none" or "auto"
   std::string quantize_map = {};                    // rules for weights by name, after `quantize`
   // Of an encoder: "mean" or "cls", "yes" or "no".
   std::string pooling = {}, normalize = {};
+
+  // Whether the targets multiply bytes faster than floats (target::multiplies_bytes): "auto" is
+  // "int8" then, where weights are integers, and else "none".
+  bool multiplies_bytes = false;
 
   // The text of models::Quantization; empty: none.
   std::string quantization() const;
@@ -86,8 +90,9 @@ struct ModelOptions {
   RemoteOptions remote;
   IsolationOptions isolation;  // for kernels that are not proved to stay within their buffers
   ModelUse use = ModelUse::kContinue;
-  int64_t step_limit = 0;  // on function calls per run, loops included; 0: none
-  WorkWatcher watcher;     // of loading and compiling; may be empty
+  bool for_any_platform = false;  // the module does not depend on the target
+  int64_t step_limit = 0;         // on function calls per run, loops included; 0: none
+  WorkWatcher watcher;            // of loading and compiling; may be empty
   // Called, before any compiling, with the folder of the files that were published with the model;
   // may be empty.
   std::function<void(const std::string& folder)> with_folder;

@@ -117,7 +117,7 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
     return from_folder(options, quantization, watcher);
   }
   if (precision.activations || precision.cache || precision.accumulation ||
-      precision.quantized_inputs) {
+      precision.requires_quantized_inputs) {
     throw_user(
         "--activations, --kv-cache, --accumulation and --quantize-activations go with a model "
         "directory or a configuration only",
@@ -163,8 +163,9 @@ size_t write(const ExecutableFile& file, const std::string& path) {
   return bytes.size();
 }
 
-int run(const CompileOptions& options, const Output& output) {
+int run(CompileOptions options, const Output& output) {
   target::Target target = target::parse_target(options.target);
+  options.format.multiplies_bytes = target::multiplies_bytes(target.description);
   const auto bounds = parse_assignments(options.bounds, "--bound");
   const auto given = parse_assignments(options.memory, "--memory");
   for (const auto& [name, value] : given) {

@@ -71,7 +71,7 @@ int run(const SkeletonOptions& options, const Output& output) {
 
 // A module with its kernels formed: from a suite, a model directory, an executable or a text
 // module.
-Module fixed_module(const ShowOptions& options) {
+Module fixed_module(const ShowOptions& options, const target::Target& target) {
   std::error_code ignored;
   const std::string& model = options.model;
   const bool is_folder = std::filesystem::is_directory(model, ignored);
@@ -84,7 +84,9 @@ Module fixed_module(const ShowOptions& options) {
     return topdown::KernelReference(read_suite(model)).module();
   }
   if (is_folder || is_executable_file(model) || frontend::is_gguf_model(model)) {
-    module = load_model(model, options.folder, {}, options.format).files.module;
+    app::ModelFormat format = options.format;
+    format.multiplies_bytes = target::multiplies_bytes(target.description);
+    module = load_model(model, options.folder, {}, format).files.module;
   } else {
     text::SourceMap places;
     module = pipeline::normal_input(
@@ -120,7 +122,7 @@ std::vector<std::pair<std::string, Origin>> callers_of(const Module& fixed,
 
 int show(const ShowOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
-  const Module fixed = fixed_module(options);
+  const Module fixed = fixed_module(options, target);
   const std::vector<std::string> names = topdown::kernel_names(fixed);
   if (options.kernel.empty()) {
     std::vector<Json> list;

@@ -101,7 +101,8 @@ constexpr OptionRow kRows[] = {
     {"--tls-key", kServer, "FILE"},
     {"--no-tls", kServer, ""},
 
-    {"--quantize", kCompilation, "FORMAT"},
+    {"--quantize", kCompilation, "LAYOUT"},
+    {"--quantize-map", kCompilation, "RULES"},
     {"--activations", kCompilation, "DTYPE"},
     {"--kv-cache", kCompilation, "DTYPE"},
     {"--accumulation", kCompilation, "DTYPE"},

@@ -34,9 +34,9 @@ void add_dtypes(CLI::App& command, app::ModelFormat& format) {
       ->default_str("f32, or the quantization's");
   command
       .add_option("--quantize-activations", format.quantize_activations,
-                  "Format of what linear layers with quantized weights read: int8 or none "
-                  "(docs/quantization.md)")
-      ->default_str("none");
+                  "Format of what linear layers with quantized weights read: int8, none or auto, "
+                  "which is int8 on cpu and wasm (docs/quantization.md)")
+      ->default_str("auto, or none to test kernels");
 }
 
 void add_accumulation(CLI::App& command, app::ModelFormat& format) {

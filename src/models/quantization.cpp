@@ -185,7 +185,7 @@ std::vector<std::string> weight_parameters(std::span<const WeightSpec> weights,
 }
 
 void check_quantized_inputs(std::span<const WeightSpec> weights, const ModelDTypes& dtypes) {
-  if (!dtypes.precision.quantized_inputs) return;
+  if (!dtypes.precision.requires_quantized_inputs) return;
   for (const WeightSpec& weight : weights) {
     const auto layout = dtypes.layout_of(weight);
     if (layout && layout->has_levels()) return;

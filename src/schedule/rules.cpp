@@ -98,9 +98,8 @@ Scheduled cpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   // Packing is a preparation step, which needs 64-bit indices.
   std::vector<tir::Buffer> weights;
   if (target.description.index_bits == 64) weights = weights_of(func);
-  const bool has_byte_products = target::has_byte_products(target.description.processor);
   auto cpu_stage = [&](const Stage& stage) {
-    if (has_byte_products) {
+    if (target::multiplies_bytes(target.description)) {
       if (auto integer = cpu_integer(stage, weights, vectors)) return *integer;
     }
     if (auto packed = cpu_packed(stage, weights, vectors)) return *packed;

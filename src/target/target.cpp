@@ -135,6 +135,10 @@ Target parse_target(std::string_view text, const PlatformTable& table) {
   return target;
 }
 
+bool multiplies_bytes(const Description& description) {
+  return description.index_bits == 64 && has_byte_products(description.processor);
+}
+
 void set_processor(Description& description, Processor processor) {
   description.vectors = vector_registers(processor);
   description.processor = std::move(processor);

@@ -106,6 +106,10 @@ struct Target {
   std::string choice(const std::string& key, const std::vector<std::string>& values) const;
 };
 
+// Whether weights of integers are multiplied with bytes faster than with floats: by a processor's
+// code that has prepared weights (schedule:cpu_integer).
+bool multiplies_bytes(const Description& description);
+
 // Sets the processor of `description`.
 void set_processor(Description& description, Processor processor);
 

@@ -229,7 +229,7 @@ TEST(Quantize, BadInput) {
   refuses({"compile", kDemoModel, "--quantize", "q4f32", "--quantize-map", "q8f32"},
           "two layouts without a pattern");
   refuses({"compile", kDemoModel, "--quantize", "q4f32", "--quantize-activations", "int4"},
-          "int8 or none");
+          "int8, none or auto");
   refuses({"compile", kDemoModel, "--quantize-activations", "int8"}, "add --quantize q4f32");
   TempFolder folder;
   std::string config = testing::kQuantizedLlama;

@@ -17,6 +17,7 @@ CarvedModel open_carved(CarveCommand& command, const CommandHooks& hooks,
   }
   if (hooks.phase) hooks.phase("load", 0);
   command.model.watcher = hooks.watcher;
+  command.model.for_any_platform = true;
   CarvedModel carved{make_ready(command.model, before_compile), carve_options(command), {}};
   const ReadyModel& model = carved.model;
   if (command.weights == "reference") {

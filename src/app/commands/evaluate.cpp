@@ -52,6 +52,9 @@ class EvaluationRun {
         command_.tasks_text ? *command_.tasks_text : unwrap(read_text_file(command_.tasks)),
         command_.tasks);
     const std::vector<PlatformChoice> platforms = platforms_of(command_);
+    multiply_bytes_ = std::ranges::all_of(platforms, [](const PlatformChoice& platform) {
+      return target::multiplies_bytes(platform.target.description);
+    });
     // Tasks are many prompts, each with images of its own.
     if (command_.model.inputs.images.given()) {
       throw_user("tasks have no images", "--image", "a model's texts without images",
@@ -222,6 +225,7 @@ class EvaluationRun {
 
   ModelOptions options_for(const PlatformChoice& platform) const {
     ModelOptions options = command_.model;
+    options.for_any_platform = !multiply_bytes_;  // one specification for all
     options.target = platform.target.text;
     options.opened = platform.target;
     options.session = platform.session;
@@ -245,6 +249,7 @@ class EvaluationRun {
   const EvaluateCommand& command_;
   const CommandHooks& hooks_;
   std::vector<topdown::EvalTask> tasks_;
+  bool multiply_bytes_ = false;              // all platforms
   std::vector<topdown::ScoredTask> scored_;  // the tasks as tokens
   std::optional<topdown::ProgramRunner> runner_;
   std::optional<llm::ChatTemplate> template_;
