@@ -23,6 +23,8 @@ std::shared_ptr<CompiledModel> model_171m(const std::string& quantization) {
   static std::map<std::string, std::weak_ptr<CompiledModel>> kept;
   if (auto model = kept[quantization].lock()) return model;
   RandomWeights weights;
+  // As the program quantizes on cpu.
+  weights.quantized_inputs = !quantization.empty();
   if (!quantization.empty()) weights.quantization = models::Quantization::parse(quantization);
   auto model = std::make_shared<CompiledModel>(random_model(kLlama171m, weights));
   kept[quantization] = model;

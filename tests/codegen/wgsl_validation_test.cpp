@@ -27,7 +27,7 @@ TEST_F(WgslValidation, ShadersOfEveryKernelAreAccepted) {
 }
 
 TEST_F(WgslValidation, ShadersOfTheDemoModelAreAccepted) {
-  for (const models::Quantization* quantization :
+  for (const models::QuantizationRef& quantization :
        {models::QuantizationRef(), models::Quantization::parse("q4f32")}) {
     const auto model =
         frontend::read_model(std::string(TAPML_SOURCE_DIR) + "/models/demo", quantization);

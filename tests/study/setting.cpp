@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kKernelTimeout{10};
 
 frontend::HuggingFaceModel load(const Options& options) {
   if (options.model != "demo") return testing::golden_model(options.model).model;
-  const models::Quantization* quantization =
+  const models::QuantizationRef quantization =
       options.quantize.empty() ? nullptr : models::Quantization::parse(options.quantize);
   return frontend::read_model(std::string(TAPML_SOURCE_DIR) + "/models/demo", quantization);
 }

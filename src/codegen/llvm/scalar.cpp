@@ -238,6 +238,21 @@ llvm::Value* ScalarOps::convert(llvm::Value* value, DType from, DType to) {
   if (is_float(to)) {
     return from_signed ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
   }
+  if (is_float(from) && dtype_bits(to) < 32) {
+    // LLVM's saturating conversions have no vector form on x86-64. The limits of narrow integers
+    // are floats.
+    const double values = std::ldexp(1.0, static_cast<int>(dtype_bits(to)));
+    const double least = is_signed_integer(to) ? -values / 2 : 0;
+    auto* real = from == DType::kF64 ? builder_.getDoubleTy() : builder_.getFloatTy();
+    auto* x = builder_.CreateFPCast(value, real);
+    auto* low = llvm::ConstantFP::get(real, least);
+    auto* high = llvm::ConstantFP::get(real, least + values - 1);
+    auto* raised = builder_.CreateSelect(builder_.CreateFCmpOLT(x, low), low, x);
+    auto* kept = builder_.CreateSelect(builder_.CreateFCmpOGT(x, high), high, raised);
+    auto* number =
+        builder_.CreateSelect(builder_.CreateFCmpUNO(x, x), llvm::ConstantFP::get(real, 0), kept);
+    return builder_.CreateTrunc(builder_.CreateFPToSI(number, builder_.getInt32Ty()), type);
+  }
   if (is_float(from)) {
     auto id = is_signed_integer(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     return builder_.CreateIntrinsic(id, {type, value->getType()}, {value});

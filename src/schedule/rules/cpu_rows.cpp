@@ -1,3 +1,4 @@
+#include "schedule/rules/groups.h"
 #include "schedule/rules/row_buffers.h"
 #include "schedule/rules/row_stages.h"
 #include "schedule/rules/rules.h"
@@ -20,7 +21,8 @@ std::optional<LaunchPlan> cpu_rows(const PrimFunc& func, StagedProgram& program)
   VarMap row = decode(*space, item);
   std::vector<Stmt> parts;
   for (const Stage& stage : program.stages) {
-    parts.push_back(emit_nest(stage, space->size(), at_row(stage, *space, row), true));
+    const Stage split = stage.spatial.size() > space->size() ? split_lanes(stage) : stage;
+    parts.push_back(emit_nest(split, space->size(), at_row(split, *space, row), true));
   }
   Stmt body = make_seq(std::move(parts));
   for (const Buffer& local : locals) body = make_alloc(local, body);

@@ -8,6 +8,8 @@ namespace tapml::schedule {
 
 namespace {
 
+constexpr int64_t kFewLanesOfAGroup = 8;
+
 // The divisor of `var // c` in the expression; 0 if there is none or more than one.
 int64_t group_size(const PrimExpr& expr, const Var& var) {
   int64_t size = 0;
@@ -33,30 +35,44 @@ PrimExpr with_group(const PrimExpr& expr, const Var& var, int64_t size, const Va
   return tapml::substitute(parts, {{var.get(), group * size + place}});
 }
 
+// Splits the spatial iterator at `place_of`; false if the size is not known to divide its extent.
+bool split_at(Stage& stage, size_t place_of, int64_t size) {
+  arith::Analyzer analyzer;
+  const tir::BlockIter iter = stage.spatial[place_of];
+  if (!analyzer.prove_divisible(iter.extent, size)) return false;
+  tir::BlockIter group = iter, place = iter;
+  group.var = make_var(iter.var->name + "_group");
+  group.extent = analyzer.simplify(floordiv(iter.extent, size));
+  place.var = make_var(iter.var->name + "_place");
+  place.extent = size;
+  auto rewrite = [&](PrimExpr& e) { e = with_group(e, iter.var, size, group.var, place.var); };
+  for (PrimExpr* e : {&stage.value, &stage.init_value, &stage.final_value}) rewrite(*e);
+  for (PrimExpr& index : stage.indices) rewrite(index);
+  for (PrimExpr& index : stage.final_indices) rewrite(index);
+  for (tir::BlockIter& step : stage.reduction) rewrite(step.extent);
+  stage.spatial[place_of] = group;
+  stage.spatial.insert(stage.spatial.begin() + static_cast<std::ptrdiff_t>(place_of) + 1, place);
+  return true;
+}
+
 }  // namespace
 
 Stage split_groups(const Stage& stage) {
   if (!stage.simple) return stage;
   Stage result = stage;
-  arith::Analyzer analyzer;
   for (size_t i = 0; i + 1 < result.spatial.size(); ++i) {
-    const tir::BlockIter iter = result.spatial[i];
-    int64_t size = group_size(result.value, iter.var);
-    if (size == 0 || !analyzer.prove_divisible(iter.extent, size)) continue;
-    tir::BlockIter group = iter, place = iter;
-    group.var = make_var(iter.var->name + "_group");
-    group.extent = analyzer.simplify(floordiv(iter.extent, size));
-    place.var = make_var(iter.var->name + "_place");
-    place.extent = size;
-    auto rewrite = [&](PrimExpr& e) { e = with_group(e, iter.var, size, group.var, place.var); };
-    for (PrimExpr* e : {&result.value, &result.init_value, &result.final_value}) rewrite(*e);
-    for (PrimExpr& index : result.indices) rewrite(index);
-    for (PrimExpr& index : result.final_indices) rewrite(index);
-    for (tir::BlockIter& step : result.reduction) rewrite(step.extent);
-    result.spatial[i] = group;
-    result.spatial.insert(result.spatial.begin() + static_cast<std::ptrdiff_t>(i) + 1, place);
-    ++i;
+    const int64_t size = group_size(result.value, result.spatial[i].var);
+    if (size != 0 && split_at(result, i, size)) ++i;
   }
+  return result;
+}
+
+Stage split_lanes(const Stage& stage) {
+  if (!stage.simple || stage.reduces() || stage.spatial.empty()) return stage;
+  const int64_t size = group_size(stage.final_value, stage.spatial.back().var);
+  if (size < kFewLanesOfAGroup) return stage;
+  Stage result = stage;
+  split_at(result, stage.spatial.size() - 1, size);
   return result;
 }
 
