@@ -3,6 +3,7 @@
 
 #include "op/operator.h"
 #include "schedule/rules.h"
+#include "text/printer.h"
 
 namespace tapml::schedule {
 namespace {
@@ -52,6 +53,24 @@ TEST(OperatorRules, OneStageIsOneLaunch) {
     EXPECT_EQ(rule_of(name, {{n, 64}}, last), "cpu_reduction") << name;
     EXPECT_EQ(rule_of(name, {{n, 64}}, last, DType::kF16), "cpu_reduction") << name;
   }
+}
+
+// A scale of a group is read once for its elements, whose loop is then a vector.
+TEST(OperatorRules, GroupsAreLoopsOfTheirOwn) {
+  const auto text_of = [](int64_t group) {
+    Expr call = relax::make_op_call("quantize", {tensor({make_var("n"), 96}, DType::kF32)},
+                                    {{"group", group}});
+    op::CallView view = op::view_call(*relax::as<relax::CallNode>(call));
+    Module module;
+    module.functions["k"] =
+        schedule_for(*view.info.legalize(view), target::parse_target("cpu")).func;
+    return text::print(module);
+  };
+  const std::string wide = text_of(32);
+  EXPECT_NE(wide.find("_place in vectorized(32)"), std::string::npos) << wide;
+  EXPECT_EQ(wide.find("//32"), std::string::npos) << wide;
+  const std::string narrow = text_of(3);
+  EXPECT_NE(narrow.find("in vectorized(96)"), std::string::npos) << narrow;
 }
 
 }  // namespace
