@@ -283,6 +283,11 @@ def test_quantized_models(cpu, tmp_path):
     assert any("dequantize" in kernel.name for kernel in suite.kernels)
     with pytest.raises(tapml.UserError, match="q4f32"):
         tapml.LanguageModel.load(DEMO, quantize="q5")
+    rules = "q3f32m,lm_head.weight=q8f16,*.k_proj.*=none"
+    mixed = tapml.LanguageModel.load(DEMO, quantize=rules)
+    assert mixed.quantize == rules
+    layer = "model.layers.0.self_attn."
+    assert {"lm_head.weight.packed", layer + "k_proj.weight", layer + "q_proj.weight.minimums"} <= set(mixed.weights)
     both = tapml.LanguageModel.load(DEMO, quantize="q4f32", quantize_activations="int8")
     names = [kernel.name for kernel in tapml.carve(both, cpu, prompt="In", decode=0, calls=1).kernels]
     assert any(name.startswith("quantize_") for name in names)
