@@ -26,6 +26,8 @@ std::vector<Case> optimization_cases();
 
 // Four-bit weights compared with the same model's in bf16.
 std::vector<Case> quantization_cases();
+// GGUF files compared with llama.cpp.
+std::vector<Case> llama_cpp_cases();
 // Many texts at once, and the interface of a server, compared with one text and the engine alone.
 std::vector<Case> serving_cases();
 // Speculative decoding, compared with the times of its steps and with plain decoding.

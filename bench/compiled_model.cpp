@@ -10,9 +10,6 @@
 
 namespace tapml::bench {
 
-// Fast programs are timed through the same pipe as their peers.
-constexpr const char* kPython = "build/venv-bench/bin/python";
-
 CompiledModel::CompiledModel(frontend::HuggingFaceModel read)
     : files(std::move(read)),
       session(cpu_session()),
@@ -54,7 +51,7 @@ int64_t CompiledModel::decode_bytes(double active) const {
 // Converts both figures to rates, so that higher is better.
 Pair against_torch(std::string& absent, double count, std::function<double()> seconds,
                    const std::vector<std::string>& arguments) {
-  std::vector<std::string> command = {kPython, "bench/peers/torch_model.py"};
+  std::vector<std::string> command = {kPeerPython, "bench/peers/torch_model.py"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   auto peer = std::make_shared<Peer>(command);
   seconds();

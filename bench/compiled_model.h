@@ -13,6 +13,9 @@
 
 namespace tapml::bench {
 
+// The Python of scripts/bench_setup.
+inline constexpr const char* kPeerPython = "build/venv-bench/bin/python";
+
 struct CompiledModel {
   frontend::HuggingFaceModel files;
   std::shared_ptr<runtime::LocalSession> session;

@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
     for (bench::Case& test : bench::watch_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::optimization_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::quantization_cases()) cases.push_back(std::move(test));
+    for (bench::Case& test : bench::llama_cpp_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::serving_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::speculation_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::library_cases()) cases.push_back(std::move(test));

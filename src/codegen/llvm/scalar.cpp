@@ -233,12 +233,7 @@ llvm::Value* ScalarOps::convert(llvm::Value* value, DType from, DType to) {
                ? builder_.CreateFCmpUNE(value, llvm::ConstantFP::get(value->getType(), 0))
                : builder_.CreateICmpNE(value, llvm::ConstantInt::get(value->getType(), 0));
   }
-  bool from_signed = is_signed_integer(from);
-  if (is_float(from) && is_float(to)) return builder_.CreateFPCast(value, type);
-  if (is_float(to)) {
-    return from_signed ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
-  }
-  if (is_float(from) && dtype_bits(to) < 32) {
+  if (is_float(from) && !is_float(to) && dtype_bits(to) < 32) {
     // LLVM's saturating conversions have no vector form on x86-64. The limits of narrow integers
     // are floats.
     const double values = std::ldexp(1.0, static_cast<int>(dtype_bits(to)));
@@ -252,6 +247,11 @@ llvm::Value* ScalarOps::convert(llvm::Value* value, DType from, DType to) {
     auto* number =
         builder_.CreateSelect(builder_.CreateFCmpUNO(x, x), llvm::ConstantFP::get(real, 0), kept);
     return builder_.CreateTrunc(builder_.CreateFPToSI(number, builder_.getInt32Ty()), type);
+  }
+  bool from_signed = is_signed_integer(from);
+  if (is_float(from) && is_float(to)) return builder_.CreateFPCast(value, type);
+  if (is_float(to)) {
+    return from_signed ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
   }
   if (is_float(from)) {
     auto id = is_signed_integer(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;

@@ -18,6 +18,12 @@ def version():
     return f"iree {iree.compiler.version.VERSION}"
 
 
+def labels(term, shape):
+    """The letters of an operand with their extents; those of an ellipsis have none."""
+    head, _, tail = term.partition("...")
+    return [*zip(head, shape), *zip(reversed(tail), reversed(shape))]
+
+
 def is_known(program, step):
     """Whether docs/studies/external.md lists what is wrong, which every campaign would find again."""
     op, attrs, tensors = step["op"], step["attrs"], program.arguments(step)
@@ -46,9 +52,11 @@ def is_known(program, step):
     if op == "mod":
         return is_float(result)
     if op == "einsum":
-        terms, sums = attrs["equation"].split("->")
-        extents = [dict(zip(term, program.shape(arg))) for term, arg in zip(terms.split(","), tensors)]
-        return any(extent == 1 and index not in sums for term in extents for index, extent in term.items())
+        terms, arrow, kept = attrs["equation"].replace(" ", "").partition("->")
+        if not arrow:
+            kept = {letter for letter in terms if terms.count(letter) == 1}
+        extents = [labels(term, program.shape(arg)) for term, arg in zip(terms.split(","), tensors)]
+        return any(extent == 1 and letter not in kept for term in extents for letter, extent in term)
     return op.startswith("avg_pool") and attrs["ceil_mode"] and attrs["count_include_pad"]
 
 
