@@ -38,7 +38,8 @@ class Emitter {
         ops_(builder_, lacks_of(module)),
         function_(function),
         signs_(function),
-        lanes_first_(llvm::Triple(module.getTargetTriple()).isWasm()) {}
+        lanes_first_(llvm::Triple(module.getTargetTriple()).isWasm()),
+        halves_are_cheap_(llvm::Triple(module.getTargetTriple()).isX86()) {}
 
   void run() {
     llvm::Function* body = declare_body();
@@ -136,7 +137,7 @@ class Emitter {
     if (!lanes) {
       branch->setMetadata("llvm.loop", scalar_metadata());
     } else if (vectorized) {
-      branch->setMetadata("llvm.loop", vectorize_metadata(instructions_from(head), end));
+      branch->setMetadata("llvm.loop", vectorize_metadata(instructions_from(head), end, head));
     }
     builder_.SetInsertPoint(exit);
   }
@@ -148,12 +149,25 @@ class Emitter {
     return count;
   }
 
+  // Whether this block or one after it converts f16 from or to f32.
+  bool converts_halves(llvm::BasicBlock* block) {
+    for (auto at = block->getIterator(); at != current()->end(); ++at) {
+      for (const llvm::Instruction& one : *at) {
+        if (llvm::isa<llvm::FPExtInst>(one) && one.getOperand(0)->getType()->isHalfTy())
+          return true;
+        if (llvm::isa<llvm::FPTruncInst>(one) && one.getType()->isHalfTy()) return true;
+      }
+    }
+    return false;
+  }
+
   // Vectorize first: otherwise a short loop would be unrolled before the vectorizer sees it, and
   // the loop around it vectorized instead. The remainder is then unrolled, so that sums stay in
   // registers; not where that would make long blocks, for which LLVM's selection of WebAssembly's
   // instructions takes time that grows with the third power of their length.
-  llvm::MDNode* vectorize_metadata(size_t instructions, llvm::Value* end) {
+  llvm::MDNode* vectorize_metadata(size_t instructions, llvm::Value* end, llvm::BasicBlock* head) {
     constexpr uint64_t kMostUnrolled = 4096;
+    constexpr uint32_t kLanesOfHalves = 16;  // a vector of f32 in AVX-512, two in AVX2
     auto* extent = llvm::dyn_cast<llvm::ConstantInt>(end);
     const bool is_short = !extent || extent->getZExtValue() * instructions <= kMostUnrolled;
     auto text = [&](const char* name) { return llvm::MDString::get(context_, name); };
@@ -161,6 +175,13 @@ class Emitter {
                                                 llvm::ConstantAsMetadata::get(builder_.getTrue())});
     auto temporary = llvm::MDNode::getTemporary(context_, {});
     std::vector<llvm::Metadata*> hints = {temporary.get(), enable};
+    // LLVM takes conversions of f16 on x86-64 for more costly than they are, and would use vectors
+    // of four elements.
+    if (halves_are_cheap_ && converts_halves(head)) {
+      hints.push_back(llvm::MDNode::get(
+          context_, {text("llvm.loop.vectorize.width"),
+                     llvm::ConstantAsMetadata::get(builder_.getInt32(kLanesOfHalves))}));
+    }
     if (lanes_first_) {
       hints.push_back(llvm::MDNode::get(context_, {text("llvm.loop.unroll.disable")}));
       auto* unroll = llvm::MDNode::get(
@@ -509,7 +530,7 @@ class Emitter {
   ScalarOps ops_;
   const DeviceFunc& function_;
   const IndexSigns signs_;
-  const bool lanes_first_;
+  const bool lanes_first_, halves_are_cheap_;
   std::map<const ExprNode*, llvm::Value*> vars_;
   std::map<const BufferNode*, llvm::Value*> buffers_;
   std::set<const ExprNode*> data_vars_;
