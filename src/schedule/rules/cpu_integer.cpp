@@ -1,11 +1,11 @@
 // Products of quantized activations with quantized weights in integers: the sum of a group is a
 // number of dot4, four products of bytes at once, and becomes a float once.
 //
-// A word of weights in a panel has eight levels of up to four bits of a lane: byte j has element j in
-// its low half and element j + 4 in its high half, so that both halves are multiplied with words of
-// four levels as they are in memory. Levels of more bits have four to a word, those of i8 plus 128:
-// dot4 takes unsigned bytes on the left. What that, or a nibble's zero, adds to a sum is known from the sum of the
-// row's levels:
+// A word of weights in a panel has eight levels of up to four bits of a lane: byte j has element j
+// in its low half and element j + 4 in its high half, so that both halves are multiplied with words
+// of four levels as they are in memory. Levels of more bits have four to a word, those of i8 plus
+// 128: dot4 takes unsigned bytes on the left. What that, or a nibble's zero, adds to a sum is known
+// from the sum of the row's levels:
 //   sum of (w + zero) * x - zero * (sum of x).
 // A launch adds these up before the products.
 #include <algorithm>
