@@ -49,7 +49,7 @@ int64_t CompiledModel::decode_bytes(double active) const {
 }
 
 // Converts both figures to rates, so that higher is better.
-Pair against_torch(std::string& absent, double count, std::function<double()> seconds,
+Pair against_torch(std::string& absent, double count, const std::function<double()>& seconds,
                    const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {kPeerPython, "bench/peers/torch_model.py"};
   command.insert(command.end(), arguments.begin(), arguments.end());

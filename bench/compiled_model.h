@@ -33,7 +33,7 @@ struct CompiledModel {
 };
 
 // `count` per second for ours and for the peer, bench/peers/torch_model.py with these arguments.
-Pair against_torch(std::string& absent, double count, std::function<double()> seconds,
+Pair against_torch(std::string& absent, double count, const std::function<double()>& seconds,
                    const std::vector<std::string>& arguments);
 
 }  // namespace tapml::bench
