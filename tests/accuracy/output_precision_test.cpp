@@ -211,6 +211,41 @@ TEST(OutputPrecision, OneWrongRowIsNamed) {
   EXPECT_EQ(errors.precision.where, "row 7");
 }
 
+// One element of which the bound allows much, in random or in systematic error, agrees with a cause
+// by chance; many of them are evidence.
+TEST(OutputPrecision, AFewElementsTellOfNoCause) {
+  constexpr int64_t kElements = 220;
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  HostTensor value = HostTensor::zeros(DType::kF32, {kElements});
+  op::RefTensor reference = op::RefTensor::from(value), cause = reference;
+  reference.bound = std::vector<double>(kElements, 1.0);
+  reference.systematic = std::vector<double>(kElements, 0.0);
+  reference.deviation = std::vector<double>(kElements, 1.0);
+  for (size_t i = 0; i < kElements; ++i) {
+    reference.values[i] = normal(random);
+    cause.values[i] = reference.values[i] + normal(random);
+    value.set_f64(static_cast<int64_t>(i), reference.values[i] + normal(random));
+  }
+  const auto found = [&] { return fit_cause(value, reference, cause).found(); };
+  EXPECT_FALSE(found());
+  const auto put_effects = [&](int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<size_t>(i);
+      cause.values[at] = reference.values[at] + 4000 * (i % 2 == 0 ? 1 : -1);
+      value.set_f64(i, reference.values[at] + 2800 * (i % 2 == 0 ? 1 : -1));
+    }
+  };
+  put_effects(1);
+  EXPECT_FALSE(found());
+  put_effects(16);
+  EXPECT_TRUE(found());
+  std::vector<double> systematic(kElements, 0.0);
+  std::fill_n(systematic.begin(), 16, 4000.0);
+  reference.systematic = systematic;
+  EXPECT_FALSE(found()) << "the bound explains it";
+}
+
 TEST(OutputPrecision, EqualElementsAreOneObservation) {
   // One sum that is 3 deviations off, written to 10,000 elements.
   op::RefTensor reference =

@@ -128,7 +128,7 @@ TEST(EdgeCases, OfAModelPassOnEveryPlatform) {
           unwrap(replay_kernel(suite, reference, static_cast<int32_t>(k), *runner));
       EXPECT_TRUE(verdict.passed) << platform << " " << verdict.kernel << " call "
                                   << verdict.worst_sequence << ": " << verdict.worst.target.max_abs
-                                  << " allowed " << verdict.worst.allowed;
+                                  << " allowed " << verdict.worst.allowed << "; " << verdict.note;
     }
   }
 }
