@@ -211,9 +211,8 @@ TEST(OutputPrecision, OneWrongRowIsNamed) {
   EXPECT_EQ(errors.precision.where, "row 7");
 }
 
-// One element of which the bound allows much, in random or in systematic error, agrees with a cause
-// by chance; many of them are evidence.
-TEST(OutputPrecision, AFewElementsTellOfNoCause) {
+// One element with a large effect agrees with a cause by chance; many of them are evidence.
+TEST(OutputPrecision, OneElementTellsOfNoCause) {
   constexpr int64_t kElements = 220;
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
@@ -240,10 +239,6 @@ TEST(OutputPrecision, AFewElementsTellOfNoCause) {
   EXPECT_FALSE(found());
   put_effects(16);
   EXPECT_TRUE(found());
-  std::vector<double> systematic(kElements, 0.0);
-  std::fill_n(systematic.begin(), 16, 4000.0);
-  reference.systematic = systematic;
-  EXPECT_FALSE(found()) << "the bound explains it";
 }
 
 TEST(OutputPrecision, EqualElementsAreOneObservation) {

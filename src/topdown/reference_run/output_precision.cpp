@@ -23,8 +23,9 @@ constexpr double kRoom = 1.5;
 constexpr const char* kGain = "the gain";
 constexpr const char* kBias = "the bias";
 constexpr std::string_view kShape = "the shape of its errors";
-// Elements whose errors tell of a cause.
-constexpr double kFewestEffects = 5;
+// Of elements that have a cause's effect, the fewest that tell of it: (sum of squares)^2 over the
+// sum of their squares, which is 1 for one element and a third of their number for normal effects.
+constexpr double kFewestEffects = 2;
 
 double most_squares(int64_t count, size_t correlated) {
   const auto n = static_cast<double>(count);
@@ -257,8 +258,7 @@ bool CauseFit::found() const {
 
 CauseFit fit_cause(const HostTensor& value, const op::RefTensor& reference,
                    const op::RefTensor& under_cause) {
-  // Weighted least squares: error = slope * (under_cause - reference) + gain * reference. The
-  // systematic part of an error is none of a cause.
+  // Weighted least squares: error = slope * (under_cause - reference) + gain * reference.
   double cc = 0, cr = 0, rr = 0, ce = 0, re = 0, ee = 0, cccc = 0;
   int64_t count = 0;
   for (int64_t i = 0; i < value.size(); ++i) {
@@ -268,8 +268,7 @@ CauseFit fit_cause(const HostTensor& value, const op::RefTensor& reference,
     const double r = reference.values[at], c = under_cause.values[at] - r;
     const double e = value.at_f64(i) - r;
     if (deviation == 0 || !std::isfinite(c) || !std::isfinite(e)) continue;
-    const double systematic = reference.systematic_at(at);
-    const double w = 1 / (deviation * deviation + systematic * systematic);
+    const double w = 1 / (deviation * deviation);
     cc += w * c * c;
     cccc += w * c * c * w * c * c;
     cr += w * c * r;
@@ -282,8 +281,7 @@ CauseFit fit_cause(const HostTensor& value, const op::RefTensor& reference,
   const double determinant = cc * rr - cr * cr;
   // Without an effect of its own, the cause cannot be told from a gain.
   if (count < 16 || cc == 0 || determinant <= 1e-9 * cc * rr) return {};
-  // A few elements with most of the effect agree with a cause by chance. Of 16 normal ones, five
-  // count.
+  // One element with most of the effect agrees with a cause by chance.
   if (cc * cc < kFewestEffects * cccc) return {};
   CauseFit fit;
   fit.slope = (ce * rr - re * cr) / determinant;
