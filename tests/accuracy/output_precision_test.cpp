@@ -204,7 +204,8 @@ TEST(OutputPrecision, OneWrongRowIsNamed) {
     const double error = i / n == 7 ? 5 * one.deviation[i % n] : 0;
     value.set_f64(static_cast<int64_t>(i), right.at_f64(static_cast<int64_t>(i % n)) + error);
     // Equal elements would count once.
-    many.values[i] += 1e-13 * static_cast<double>(i / n);
+    const auto row = i / n;
+    many.values[i] += 1e-13 * static_cast<double>(row);
   }
   const Errors errors = measure(value, many, {});
   EXPECT_TRUE(within_bound(errors)) << errors.max_ratio;
